@@ -1,0 +1,168 @@
+"""Trees from counts: split every span where min(count(left), count(right)) is highest.
+
+The counts are those of the n-grams inside the words of a corpus, each word weighted by how often it occurs. No
+training: the table is built in seconds and is the instant, CPU-only choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.errors import TreetokError
+
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+
+# An n-gram seen once says no more than one never seen: inside a known word, leaving it out changes no tree.
+LEAST_COUNT = 2
+# Bounds the memory of one batch; every cell is one span of one word.
+CELLS_AT_ONCE = 4_000_000
+HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mix(values: U64) -> U64:
+    """Scatter 64-bit numbers (the finaliser of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def run_starts(values: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
+    """Where each run of equal values begins.
+
+    >>> run_starts(np.array([4, 4, 7, 4])).tolist()
+    [0, 2, 3]
+    """
+    return np.flatnonzero(np.concatenate([[True] * (len(values) > 0), values[1:] != values[:-1]]))
+
+
+class Cells:
+    """All spans of some words, numbered word by word and, in a word, by width and start."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.lengths = np.array([len(word) for word in words], dtype=np.int64)
+        characters = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        self.codes: U64 = mix(characters.astype(np.uint64) + np.uint64(1))
+        sizes = self.lengths * (self.lengths + 1) // 2
+        self.first_cell: I64 = np.cumsum(sizes) - sizes
+        self.total = int(sizes.sum())
+
+    def number(self, word: I64, width: I64, start: I64) -> I64:
+        """The number of the span of that width and start in that word."""
+        n = self.lengths[word]
+        cell: I64 = self.first_cell[word] + (width - 1) * n - (width - 1) * (width - 2) // 2 + start
+        return cell
+
+    def by_width(self) -> Iterator[tuple[I64, I64, int, U64]]:
+        """For each width: word and start of all its spans, the width, and the hashes of their characters."""
+        word = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        begin = np.cumsum(self.lengths) - self.lengths
+        at = np.arange(len(self.codes))
+        start = at - begin[word]
+        hashes = np.zeros(len(at), dtype=np.uint64)
+        width = 1
+        while len(at):
+            hashes = hashes * HASH_BASE + self.codes[at + (width - 1)]
+            yield word, start, width, mix(hashes)
+            going_on = start + width < self.lengths[word]
+            word, start, at, hashes = word[going_on], start[going_on], at[going_on], hashes[going_on]
+            width += 1
+
+
+class CountTrees:
+    """A table of n-gram counts, kept as sorted 64-bit hashes, and the trees they give.
+
+    >>> trees = CountTrees.from_words({"walking": 3, "talking": 3, "walk": 5, "ring": 2})
+    >>> [list(map(int, scores)) for scores in trees.split_scores(["walking"])]
+    [[-1, -2, -3, 0, -1, -2]]
+    """
+
+    def __init__(self, hashes: U64, counts: U64) -> None:
+        if hashes.shape != counts.shape or hashes.ndim != 1:
+            raise TreetokError("the n-gram hashes and their counts differ in number")
+        if len(hashes) > 1 and not bool(np.all(hashes[:-1] < hashes[1:])):
+            raise TreetokError("the n-gram hashes are not in order")
+        self.hashes = hashes
+        self.counts = counts
+
+    @classmethod
+    def from_words(cls, word_counts: Mapping[str, int]) -> CountTrees:
+        """Count the n-grams of the words, each word as often as it says."""
+        words = sorted(word_counts)
+        times = np.array([word_counts[word] for word in words], dtype=np.uint64)
+        hashes, counts = [], []
+        for word, _, _, of_width in Cells(words).by_width():
+            order = np.argsort(of_width, kind="stable")
+            sorted_hashes = of_width[order]
+            firsts = run_starts(sorted_hashes)
+            sums = np.add.reduceat(times[word[order]], firsts)
+            kept = sums >= LEAST_COUNT
+            hashes.append(sorted_hashes[firsts[kept]])
+            counts.append(sums[kept])
+        if not hashes:
+            return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64))
+        all_hashes, all_counts = np.concatenate(hashes), np.concatenate(counts)
+        order = np.argsort(all_hashes, kind="stable")
+        all_hashes, all_counts = all_hashes[order], all_counts[order]
+        # Two n-grams of one hash are as good as impossible; the first one stays.
+        distinct = run_starts(all_hashes)
+        return cls(all_hashes[distinct], all_counts[distinct])
+
+    def look_up(self, hashes: U64) -> I64:
+        """The counts of some n-grams, 0 for those not in the table."""
+        if not len(self.hashes):
+            return np.zeros(len(hashes), dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[at] == hashes, self.counts[at], np.uint64(0)).astype(np.int64)
+
+    def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+        """Minus the depth of every split in the tree of the word."""
+        scores: list[npt.NDArray[np.float32]] = []
+        batch: list[str] = []
+        cells = 0
+        for word in words:
+            batch.append(word)
+            cells += len(word) * (len(word) + 1) // 2
+            if cells >= CELLS_AT_ONCE:
+                scores += self._batch_scores(batch)
+                batch, cells = [], 0
+        return scores + self._batch_scores(batch)
+
+    def _batch_scores(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
+        if not words:
+            return []
+        cells = Cells(words)
+        counts = np.zeros(cells.total, dtype=np.int64)
+        for word, start, width, hashes in cells.by_width():
+            counts[cells.number(word, np.int64(width), start)] = self.look_up(hashes)  # type: ignore[arg-type]
+
+        depths_of_words = np.cumsum(np.maximum(cells.lengths - 1, 0))
+        first_split = depths_of_words - np.maximum(cells.lengths - 1, 0)
+        depths = np.zeros(int(depths_of_words[-1]), dtype=np.float32)
+        word = np.flatnonzero(cells.lengths > 1)
+        start, end = np.zeros_like(word), cells.lengths[word]
+        depth = 0
+        while len(word):
+            # One row for every way to split every span of this depth.
+            ways = end - start - 1
+            row = np.repeat(np.arange(len(word)), ways)
+            left_width = np.arange(len(row)) - (np.cumsum(ways) - ways)[row] + 1
+            row_word, row_start = word[row], start[row]
+            smaller = np.minimum(
+                counts[cells.number(row_word, left_width, row_start)],
+                counts[cells.number(row_word, (end - start)[row] - left_width, row_start + left_width)],
+            )
+            best = np.maximum.reduceat(smaller, np.cumsum(ways) - ways)
+            candidates = np.flatnonzero(smaller == best[row])
+            leftmost = candidates[run_starts(row[candidates])]
+            middle = start + left_width[leftmost]
+            depths[first_split[word] + middle - 1] = -depth
+            word = np.concatenate([word, word])
+            start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
+            going_on = end - start > 1
+            word, start, end = word[going_on], start[going_on], end[going_on]
+            depth += 1
+        return np.split(depths, depths_of_words[:-1])

@@ -1,0 +1,69 @@
+"""The `lossless` profile: nothing is normalised, and the words of a text join to the text."""
+
+from __future__ import annotations
+
+import regex
+
+from treetok.text.longest import cut_long_words
+
+# In the manner of the GPT-4 family: English contractions, letters and punctuation with an optional leading
+# space, digits by threes, whitespace. A single space before a word belongs to the word; of a longer run, all but
+# the last space is a word of its own. No alternative crosses from a visible character to whitespace: `chunks`
+# relies on that.
+WORD = regex.compile(
+    r"['’](?i:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])"
+    r"|\ ?[\p{L}\p{M}]+"
+    r"|\p{N}{1,3}"
+    r"|\ ?[^\s\p{L}\p{M}\p{N}]+"
+    r"|\s*[\r\n]+"
+    r"|\s+(?!\S)"
+    r"|\s+"
+)
+CHUNK = regex.compile(r"\s*\S+|\s+")
+
+
+class Lossless:
+    """`decode(encode(text)) == text` for every string that UTF-8 can encode."""
+
+    name = "lossless"
+    byte_fallback = True
+    joiner = ""
+    default_special_tokens: tuple[str, ...] = ("<|endoftext|>",)
+
+    def split(self, text: str) -> list[str]:
+        """
+        >>> Lossless().split("It's 2024:  don't\\n")
+        ['It', "'s", ' ', '202', '4', ':', ' ', ' don', "'t", '\\n']
+        """
+        return cut_long_words(WORD.findall(text))
+
+    def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
+        words = self.split(text)
+        offsets, start = [], 0
+        for word in words:
+            offsets.append([(start + i, start + i + 1) for i in range(len(word))])
+            start += len(word)
+        return words, offsets
+
+    def chunks(self, text: str) -> list[str]:
+        chunks: list[str] = CHUNK.findall(text)
+        return chunks
+
+    def letters(self, word: str) -> str:
+        """Lower-cased, one character for one character, without the leading space.
+
+        >>> Lossless().letters(" İSTANBUL")
+        'istanbul'
+        """
+        bare = word[1:] if len(word) > 1 and word[0] == " " else word
+        lowered = bare.lower()
+        if len(lowered) == len(bare):
+            return lowered
+        return "".join(character.lower()[0] for character in bare)
+
+    def in_running_text(self, word: str) -> str:
+        """
+        >>> Lossless().in_running_text("surf"), Lossless().in_running_text("'s")
+        (' surf', "'s")
+        """
+        return " " + word if word[:1].isalpha() else word
