@@ -1,0 +1,71 @@
+"""Cutting one word: top-down matching along its tree, then post-merge (Algorithms 1 and 2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from treetok.entropy import entropies_by_token
+from treetok.tree import LEAF, arrange_splits
+
+
+class Segmenter:
+    """Cuts words with a fixed vocabulary of token counts.
+
+    >>> Segmenter({"b": 1, "o": 1, "k": 1, "e": 9, "d": 9, "book": 5, "ed": 8}).cut("booked", [1, 1, 1, 8, 9])
+    ['book', 'ed']
+    """
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self.entropies = entropies_by_token(counts)
+        # A character outside the vocabulary is charged like the rarest token.
+        self.unknown = max(self.entropies.values(), default=0)
+        self.longest = max(map(len, self.entropies), default=0)
+
+    def cut(self, word: str, scores: Sequence[float]) -> list[str]:
+        """The pieces of a word: tokens of the vocabulary, or single characters outside it."""
+        return self.post_merge(self.match_top_down(word, scores))
+
+    def match_top_down(self, word: str, scores: Sequence[float]) -> list[str]:
+        """Algorithm 1: walk the tree from the root and stop at every span that is in the vocabulary."""
+        splits = arrange_splits(scores)
+        pieces = []
+        stack = [(0, len(word), splits.root)]
+        while stack:
+            start, end, split = stack.pop()
+            # Spans longer than any token need not be looked up: keeps the walk linear in the word's length.
+            if split == LEAF or (end - start <= self.longest and word[start:end] in self.entropies):
+                pieces.append(word[start:end])
+            else:
+                stack.append((split + 1, end, splits.right[split]))
+                stack.append((start, split + 1, splits.left[split]))
+        return pieces
+
+    def post_merge(self, pieces: list[str]) -> list[str]:
+        """Algorithm 2: join neighbouring pieces so that the sum of entropies is lowest.
+
+        The pseudo-code fills a square table; since a best way to cut ends in one last token, a row is enough:
+        `best[end]` is the lowest sum for the first `end` pieces. Where ways tie, the pseudo-code takes the
+        last split it finds, which is the one with the shortest last token.
+        """
+        if len(pieces) <= 1:
+            return pieces
+        best, last_start = [0], [0]
+        for end in range(1, len(pieces) + 1):
+            token = pieces[end - 1]
+            lowest = best[end - 1] + self.entropies.get(token, self.unknown)
+            from_piece = end - 1
+            for start in range(end - 2, -1, -1):
+                token = pieces[start] + token
+                if len(token) > self.longest:
+                    break
+                entropy = self.entropies.get(token)
+                if entropy is not None and best[start] + entropy < lowest:
+                    lowest, from_piece = best[start] + entropy, start
+            best.append(lowest)
+            last_start.append(from_piece)
+        merged = []
+        end = len(pieces)
+        while end:
+            merged.append("".join(pieces[last_start[end] : end]))
+            end = last_start[end]
+        return merged[::-1]

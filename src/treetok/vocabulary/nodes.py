@@ -1,0 +1,100 @@
+"""The trees of a corpus as one table of distinct nodes.
+
+Words share subtrees: `ing` in `walking` and `talking` is one node. A node is its left and its right half (and
+so its string), every algorithm does the same at a node wherever it stands, and whatever is summed over words is
+a sum over nodes weighted by how often they occur.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+I64 = npt.NDArray[np.int64]
+
+
+class SharedNodes:
+    """Node k stands for the string `tokens[token[k]]`; `left[k]` and `right[k]` are nodes, -1 at a character.
+
+    `levels` lists the inner nodes by height, lowest first: children always come before their parents, and one
+    level is one call of numpy. `roots` and `frequencies` have one row per word; `repeating` marks the words in
+    which some string stands at two inner nodes (as `an` in `banana`).
+    """
+
+    def __init__(self, trees: Iterable[tuple[str, Sequence[float], int]]) -> None:
+        self.tokens: list[str] = []
+        left, right, token, height = array("i"), array("i"), array("i"), array("i")
+        roots, frequencies, repeating = array("i"), array("q"), array("b")
+        token_of_string: dict[str, int] = {}
+        leaf_of_character: dict[str, int] = {}
+        node_of_halves: dict[int, int] = {}
+
+        def new_node(string: str, left_half: int, right_half: int, node_height: int) -> int:
+            number = token_of_string.get(string)
+            if number is None:
+                number = token_of_string[string] = len(self.tokens)
+                self.tokens.append(string)
+            left.append(left_half)
+            right.append(right_half)
+            token.append(number)
+            height.append(node_height)
+            return len(left) - 1
+
+        for word, scores, frequency in trees:
+            node = -1
+            waiting: list[int] = []  # left halves whose right half is not complete yet
+            waiting_scores: list[float] = []
+            tokens_of_word: list[int] = []
+            for position, character in enumerate(word):
+                if character in leaf_of_character:
+                    node = leaf_of_character[character]
+                else:
+                    node = leaf_of_character[character] = new_node(character, -1, -1, 0)
+                # As in treetok.tree.arrange_splits; behind the last character every node is completed.
+                score = scores[position] if position < len(scores) else np.inf
+                while waiting and waiting_scores[-1] < score:
+                    waiting_scores.pop()
+                    half = waiting.pop()
+                    halves = half << 32 | node
+                    if halves in node_of_halves:
+                        node = node_of_halves[halves]
+                    else:
+                        string = self.tokens[token[half]] + self.tokens[token[node]]
+                        node = new_node(string, half, node, 1 + max(height[half], height[node]))
+                        node_of_halves[halves] = node
+                    tokens_of_word.append(token[node])
+                waiting.append(node)
+                waiting_scores.append(score)
+            roots.append(node)
+            frequencies.append(frequency)
+            repeating.append(len(set(tokens_of_word)) < len(tokens_of_word))
+
+        self.left: I64 = np.array(left, dtype=np.int64)
+        self.right: I64 = np.array(right, dtype=np.int64)
+        self.token: I64 = np.array(token, dtype=np.int64)
+        self.roots: I64 = np.array(roots, dtype=np.int64)
+        self.frequencies: I64 = np.array(frequencies, dtype=np.int64)
+        self.repeating: npt.NDArray[np.bool_] = np.array(repeating, dtype=bool)
+        self.leaves: I64 = np.flatnonzero(self.left < 0)
+        heights = np.array(height, dtype=np.int64)
+        order = np.argsort(heights, kind="stable")
+        ends = np.cumsum(np.bincount(heights))
+        self.levels: list[I64] = np.split(order, ends[:-1])[1:] if len(heights) else []
+
+    def __len__(self) -> int:
+        return len(self.token)
+
+    def sum_at_roots(self, words: npt.NDArray[np.bool_] | slice = slice(None)) -> I64:
+        """For every node how often it is the root of one of the words."""
+        sums = np.zeros(len(self), dtype=np.int64)
+        np.add.at(sums, self.roots[words], self.frequencies[words])
+        return sums
+
+    def sum_by_token(self, nodes: I64, values: I64) -> I64:
+        """For every token the sum of the values at those nodes."""
+        sums = np.zeros(len(self.tokens), dtype=np.int64)
+        np.add.at(sums, self.token[nodes], values)
+        return sums
