@@ -1,0 +1,17 @@
+"""TreeTok: a tokenizer that cuts words along the trees of their parts."""
+
+from treetok.errors import TreetokError, TreetokWarning
+from treetok.sources import TreeSource
+from treetok.tokenizer import DecodeStream, Encoding, TreeTokenizer
+from treetok.tree import Tree
+
+__all__ = [
+    "DecodeStream",
+    "Encoding",
+    "Tree",
+    "TreeSource",
+    "TreeTokenizer",
+    "TreetokError",
+    "TreetokWarning",
+]
+__version__ = "0.1.0"

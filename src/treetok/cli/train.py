@@ -1,0 +1,82 @@
+"""`treetok train`: a corpus to a tokenizer on disk."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from treetok import TreeTokenizer, TreetokError
+
+
+def add_command(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "train",
+        help="train a tokenizer on text files",
+        description="Train a tokenizer on text: plain, .jsonl or .parquet, also packed as .gz, .xz, .bz2, .zst.",
+    )
+    parser.add_argument("corpus", nargs="+", metavar="CORPUS", type=Path, help="text files")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", type=Path, help="where to save it")
+    parser.add_argument("--vocab-size", type=int, default=30_000, help="number of ids in all (default: 30000)")
+    parser.add_argument("--trees", default="counts", help="where trees come from: counts (default)")
+    parser.add_argument("--profile", default="lossless", help="lossless (default) or uncased")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--text-column", default="text", help="column of .jsonl and .parquet (default: text)")
+    parser.add_argument(
+        "--special-token",
+        action="append",
+        metavar="TOKEN",
+        help="instead of the profile's own; may be repeated",
+    )
+    parser.add_argument("--min-word-count", type=int, default=1, help="leave rarer words out (default: 1)")
+    parser.add_argument(
+        "--character-coverage",
+        type=float,
+        default=0.9999,
+        help="share of characters that get tokens (default: 0.9999)",
+    )
+    parser.add_argument(
+        "--pruning-rate", type=float, default=0.2, help="share removed by each pruning step (default: 0.2)"
+    )
+    parser.add_argument(
+        "--lexicon-size", type=int, default=200_000, help="words whose trees are kept (default: 200000)"
+    )
+    parser.add_argument(
+        "--memory-limit", default="4GB", help="what counting may take before rare words go (default: 4GB)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    if options.output.exists() and not options.output.is_dir():
+        raise TreetokError(f"cannot save to {options.output}: it is a file, not a directory")
+    tokenizer = TreeTokenizer.train(
+        options.corpus,
+        options.vocab_size,
+        options.trees,
+        options.profile,
+        options.seed,
+        special_tokens=options.special_token,
+        text_column=options.text_column,
+        min_word_count=options.min_word_count,
+        character_coverage=options.character_coverage,
+        pruning_rate=options.pruning_rate,
+        lexicon_size=options.lexicon_size,
+        memory_limit=parse_bytes(options.memory_limit),
+        progress=not options.quiet,
+    )
+    tokenizer.save(options.output)
+    print(f"{options.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
+
+
+def parse_bytes(written: str) -> int:
+    """
+    >>> parse_bytes("2GB"), parse_bytes("500 MB"), parse_bytes("4096")
+    (2000000000, 500000000, 4096)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)i?[bB]?", written.strip())
+    if not match:
+        raise TreetokError(f"not an amount of memory: {written!r}; write it like 2GB or 500MB")
+    return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))

@@ -1,0 +1,35 @@
+"""`treetok tree`: draw the trees of words."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from treetok import TreeTokenizer, TreetokError
+
+
+def add_command(commands: Any) -> None:
+    parser = commands.add_parser("tree", help="draw the trees of words")
+    parser.add_argument("words", nargs="+", metavar="WORD")
+    parser.add_argument("--model", required=True, help="a shipped name or a directory")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="also write a picture, of one word")
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    if options.svg and len(options.words) > 1:
+        options.parser.error("--svg takes one word")
+    tokenizer = TreeTokenizer.load(options.model)
+    for number, word in enumerate(options.words):
+        tree = tokenizer.tree(word)
+        if number:
+            print()
+        print(tree)
+        print(tree.brackets())
+        print(" + ".join(tokenizer.segment(word)))
+        if options.svg:
+            try:
+                options.svg.write_text(tree.svg(), encoding="utf-8")
+            except OSError as error:
+                raise TreetokError(f"cannot write {options.svg}: {error.strerror or error}") from None

@@ -1,0 +1,147 @@
+"""Counting the words of a corpus. Memory grows with the number of distinct words, not with the text."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from treetok.corpus.reading import KNOWN_SUFFIXES, read_texts
+from treetok.errors import TreetokError
+from treetok.progress import Progress
+from treetok.text import Profile, check_encodable
+
+# What one entry of a dictionary of words takes: its slot, the string, the number.
+BYTES_PER_WORD = 160
+DEFAULT_MEMORY_LIMIT = 4 << 30
+MOST_CHUNKS = 500_000
+
+
+class WordCounter:
+    """Counts words as text comes in.
+
+    Text is first cut at spaces, which is quick, and these chunks are counted; only distinct chunks are
+    normalised and split into words. When the words would take more than `memory_limit` bytes, the rarest are
+    dropped: `dropped` says how many.
+    """
+
+    def __init__(self, profile: Profile, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> None:
+        most_entries = memory_limit // BYTES_PER_WORD
+        if most_entries < 1000:
+            raise TreetokError(f"a memory limit of {memory_limit} bytes is too small to count words")
+        self.profile = profile
+        self.most_chunks = min(MOST_CHUNKS, most_entries // 4)
+        self.most_words = most_entries - self.most_chunks
+        self.dropped = 0
+        self._chunks: Counter[str] = Counter()
+        self._words: Counter[str] = Counter()
+
+    def add(self, text: str) -> None:
+        check_encodable(text)
+        self._chunks.update(self.profile.chunks(text))
+        if len(self._chunks) > self.most_chunks:
+            self._settle()
+
+    def add_word(self, word: str, times: int) -> None:
+        """Count a bare word as if it stood in running text."""
+        check_encodable(word)
+        if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+            raise TreetokError(f"the count of {word!r} must be a whole number of 0 or more, not {times!r}")
+        if times:
+            self._chunks[self.profile.in_running_text(word)] += times
+        if len(self._chunks) > self.most_chunks:
+            self._settle()
+
+    def counts(self) -> dict[str, int]:
+        """The words and how often each occurs, in the order of the words."""
+        self._settle()
+        return dict(sorted(self._words.items()))
+
+    def _settle(self) -> None:
+        """Turn the chunks counted so far into words."""
+        words = self._words
+        for chunk, times in self._chunks.items():
+            for word in self.profile.split(chunk):
+                words[word] += times
+            if len(words) > self.most_words:
+                self._drop_rare_words()
+        self._chunks.clear()
+
+    def _drop_rare_words(self) -> None:
+        """Drop the rarest words, all of one count together, until half of the room is free."""
+        how_many_of_count = Counter(self._words.values())
+        left = len(self._words)
+        rarest = 0
+        while left > self.most_words // 2:
+            rarest = min(count for count in how_many_of_count if count > rarest)
+            left -= how_many_of_count[rarest]
+        self.dropped += len(self._words) - left
+        self._words = Counter({word: times for word, times in self._words.items() if times > rarest})
+
+
+def count_words(
+    corpus: Any,
+    profile: Profile,
+    *,
+    text_column: str = "text",
+    memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    progress: Progress | None = None,
+) -> WordCounter:
+    """Count the words of paths, of texts, or of a mapping from words to counts.
+
+    A string or a path object names a file. In a list, path objects name files; strings name files when they
+    exist, or when they look like the name of a corpus file (then a missing one is an error), else they are
+    texts.
+    """
+    progress = progress or Progress(None)
+    counter = WordCounter(profile, memory_limit)
+    if isinstance(corpus, Mapping):
+        for word, times in corpus.items():
+            counter.add_word(word, times)
+        return counter
+    if isinstance(corpus, str | os.PathLike):
+        corpus = [Path(corpus)]
+    elif isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
+        raise TreetokError(f"a corpus is paths, texts or word counts, not {type(corpus).__name__}")
+    elif isinstance(corpus, list | tuple):
+        corpus = strings_to_paths(corpus)
+
+    files = [item for item in corpus if isinstance(item, Path)] if isinstance(corpus, list) else []
+    for path in files:
+        if not path.exists():
+            raise TreetokError(f"no such file: {path}")
+    total = sum(path.stat().st_size for path in files) if files else None
+    with progress.stage("counting words", total, "B" if files else "texts") as stage:
+        done = 0
+        for item in corpus:
+            if isinstance(item, os.PathLike):
+                path = Path(item)
+                for text in read_texts(path, text_column, partial(stage.at_offset, done)):
+                    counter.add(text)
+                done += path.stat().st_size
+            else:
+                counter.add(item)
+                done += 1
+            stage.at(done)
+    return counter
+
+
+def strings_to_paths(items: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """Path objects for the strings of a list when they name files, else the list as it is."""
+    strings = [item for item in items if isinstance(item, str)]
+    if strings and all(map(names_a_file, strings)):
+        return [Path(item) for item in items]
+    return [Path(item) if isinstance(item, os.PathLike) else item for item in items]
+
+
+def names_a_file(string: str) -> bool:
+    """
+    >>> names_a_file("corpora/news.txt.xz"), names_a_file("Walkers walked.")
+    (True, False)
+    """
+    if "\n" in string or len(string) > 1000 or "\0" in string:
+        return False
+    return (string.lower().endswith(KNOWN_SUFFIXES) and " " not in string) or Path(string).is_file()

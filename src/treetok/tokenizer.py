@@ -1,0 +1,373 @@
+"""TreeTokenizer: text in, ids out, and back."""
+
+from __future__ import annotations
+
+import codecs
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.errors import TreetokError
+from treetok.parts import TokenizerParts
+from treetok.segment import Segmenter
+from treetok.sources import TreeSource, scores_of_words
+from treetok.text import check_encodable, profile_named
+from treetok.tokens import TokenTable
+from treetok.tree import Tree, join_scores, with_leading_space
+
+# Words remembered with their ids; when there are more, remembering starts afresh.
+MOST_REMEMBERED = 1_000_000
+
+AllowedSpecial = Iterable[str] | Literal["all"]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Ids, the text of every token, and where each stands in the input: (start, end), end exclusive.
+
+    The slices join to the input in the lossless profile: of several bytes of one character, the first has the
+    character's place and the others are empty behind it.
+    """
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+
+
+class TreeTokenizer:
+    """A trained tokenizer. It never changes: share it between threads, pickle it, fork with it.
+
+    >>> tok = TreeTokenizer.load("en")
+    >>> tok.decode(tok.encode("Don't panic: 東京!"))
+    "Don't panic: 東京!"
+    """
+
+    def __init__(self, parts: TokenizerParts) -> None:
+        """Most users want `load` or `train`."""
+        self.parts = parts
+        self._profile = profile_named(parts.profile)
+        self._table = TokenTable(
+            [entry for entry, _ in parts.entries], parts.special_tokens, self._profile.byte_fallback
+        )
+        self._segmenter = Segmenter({entry: count for entry, count in parts.entries if isinstance(entry, str)})
+        self._remembered: dict[str, tuple[int, ...]] = {}
+
+    def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerParts]]:
+        return TreeTokenizer, (self.parts,)
+
+    def __repr__(self) -> str:
+        return f"<TreeTokenizer: {self.profile}, {self.vocab_size} tokens, {self.known_words} known words>"
+
+    # ---- making and keeping
+
+    @classmethod
+    def load(cls, name_or_directory: str | PathLike[str], *, trees: TreeSource | None = None) -> TreeTokenizer:
+        """A shipped tokenizer by name, or one that was saved.
+
+        `trees` is needed for tokenizers that were trained with a source of trees of your own.
+        """
+        from treetok.storage import load_parts
+
+        return cls(load_parts(name_or_directory, trees))
+
+    def save(self, directory: str | PathLike[str]) -> None:
+        """Write the tokenizer into a directory; one that is there already is replaced as a whole or not at all."""
+        from treetok.storage import save_parts
+
+        save_parts(self.parts, directory)
+
+    @classmethod
+    def train(
+        cls,
+        corpus: Any,
+        vocab_size: int = 30_000,
+        trees: str | TreeSource = "counts",
+        profile: str = "lossless",
+        seed: int = 0,
+        *,
+        special_tokens: Sequence[str] | None = None,
+        text_column: str = "text",
+        min_word_count: int = 1,
+        character_coverage: float = 0.9999,
+        pruning_rate: float = 0.2,
+        lexicon_size: int = 200_000,
+        memory_limit: int = 4 << 30,
+        progress: bool | Callable[[str, int, int | None], object] = True,
+    ) -> TreeTokenizer:
+        """Train on paths, on an iterable of strings, or on a mapping from words to counts.
+
+        vocab_size: number of ids in all, special tokens (and bytes, in `lossless`) included.
+        trees: "counts", or any object with `split_scores(words)`.
+        special_tokens: the profile's own when None.
+        text_column: which column of JSON lines and Parquet files holds the text.
+        min_word_count: words seen less often are left out.
+        character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it
+            are left to bytes (`lossless`) or to [UNK] (`uncased`).
+        pruning_rate: the share of the vocabulary that each pruning step removes.
+        lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer.
+        memory_limit: bytes that counting may take before it drops the rarest words.
+        progress: True (on stderr), False, or a function called with (stage, done, total).
+        """
+        from treetok.training import train_parts
+
+        return cls(
+            train_parts(
+                corpus,
+                vocab_size,
+                trees,
+                profile,
+                seed,
+                special_tokens=special_tokens,
+                text_column=text_column,
+                min_word_count=min_word_count,
+                character_coverage=character_coverage,
+                pruning_rate=pruning_rate,
+                lexicon_size=lexicon_size,
+                memory_limit=memory_limit,
+                progress=progress,
+            )
+        )
+
+    # ---- what it knows
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, special tokens included."""
+        return len(self._table)
+
+    @property
+    def profile(self) -> str:
+        """The name of the text profile."""
+        return self._profile.name
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Special tokens and their ids."""
+        return dict(self._table.special_tokens)
+
+    @property
+    def known_words(self) -> int:
+        """Number of words whose trees were worked out in advance."""
+        return len(self.parts.lexicon)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """How the tokenizer was trained."""
+        return dict(self.parts.settings)
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token, None where there is none. Bytes are called <0x80> to <0xFF>."""
+        return self._table.id_of_name.get(token)
+
+    def id_to_token(self, token_id: int) -> str:
+        """The text of a token; bytes are called <0x80> to <0xFF>."""
+        return self._table.names[self._checked_id(token_id)]
+
+    # ---- encoding
+
+    def encode(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[int]:
+        """The ids of a text.
+
+        Text that looks like a special token is ordinary text, unless the token is in `allowed_special` (or
+        that is "all").
+
+        >>> tok = TreeTokenizer.load("en")
+        >>> tok.encode("<|endoftext|>", allowed_special="all") == [tok.special_tokens["<|endoftext|>"]]
+        True
+        """
+        check_encodable(text)
+        if not allowed_special:
+            return self._encode_ordinary(text)
+        ids: list[int] = []
+        for part, special_id in self._cut_at_specials(text, allowed_special):
+            if special_id is None:
+                ids += self._encode_ordinary(part)
+            else:
+                ids.append(special_id)
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> list[list[int]]:
+        """The ids of every text, by one thread where `threads` is None."""
+        if isinstance(texts, str):
+            raise TreetokError("encode_batch takes a list of texts; for one text there is encode")
+        if not threads or threads == 1:
+            return [self.encode(text, allowed_special=allowed_special) for text in texts]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda text: self.encode(text, allowed_special=allowed_special), texts))
+
+    def encode_flat(
+        self, texts: Sequence[str], *, threads: int | None = None
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+        """The ids of all texts in one array, and offsets: text k has the ids offsets[k] to offsets[k + 1]."""
+        encoded = self.encode_batch(texts, threads=threads)
+        offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
+        np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
+        ids = np.fromiter(chain.from_iterable(encoded), dtype=np.uint32, count=int(offsets[-1]))
+        return ids, offsets
+
+    def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
+        """Ids, tokens and character offsets into the input."""
+        check_encodable(text)
+        ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        start_of_part = 0
+        for part, special_id in self._cut_at_specials(text, allowed_special):
+            if special_id is not None:
+                ids.append(special_id)
+                offsets.append((start_of_part, start_of_part + len(part)))
+            else:
+                words, places = self._profile.split_with_offsets(part)
+                known = self._ids_of_words(words)
+                for word, place in zip(words, places, strict=True):
+                    at = 0
+                    for token_id in known[word]:
+                        end = at + self._table.lengths[token_id]
+                        first = place[at][0] if at < end else place[at - 1][1]
+                        offsets.append((start_of_part + first, start_of_part + place[end - 1][1]))
+                        at = end
+                    ids += known[word]
+            start_of_part += len(part)
+        return Encoding(ids, [self._table.names[token_id] for token_id in ids], offsets)
+
+    def tokenize(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[str]:
+        """The text of each token; bytes of characters outside the vocabulary are called <0x80> to <0xFF>."""
+        return [self._table.names[token_id] for token_id in self.encode(text, allowed_special=allowed_special)]
+
+    # ---- decoding
+
+    def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
+        """The text of ids. In `lossless` exactly what was encoded; in `uncased` the tokens with spaces between
+        them, since the profile does not mark where words begin. Bytes that form no character become U+FFFD."""
+        special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
+        tokens = [self._table.bytes[n] for n in map(self._checked_id, ids) if n not in special_ids]
+        return self._profile.joiner.encode().join(tokens).decode("utf-8", "replace")
+
+    def decode_stream(self) -> DecodeStream:
+        """For generation loops: `.step(id)` gives the text that is certain so far.
+
+        >>> tok = TreeTokenizer.load("en")
+        >>> stream = tok.decode_stream()
+        >>> "".join(map(stream.step, tok.encode("née 東"))) + stream.finish()
+        'née 東'
+        """
+        return DecodeStream(self._table, self._profile.joiner, self._checked_id)
+
+    # ---- words
+
+    def segment(self, word: str) -> list[str]:
+        """One bare word to its pieces, without markers; characters outside the vocabulary as they are."""
+        check_encodable(word)
+        words = self._profile.split(word)
+        if not words:
+            return []
+        first = self._profile.in_running_text(words[0])
+        leading_space = len(first) - len(words[0])
+        pieces_of = self._pieces_of_words([first, *words[1:]])
+        pieces = list(chain.from_iterable(pieces_of[word] for word in [first, *words[1:]]))
+        pieces[0] = pieces[0][leading_space:]
+        return pieces if pieces[0] else pieces[1:]
+
+    def tree(self, word: str) -> Tree:
+        """The tree of a word. Where the profile cuts the string into several words, the topmost splits are
+        the cuts between them."""
+        check_encodable(word)
+        words = self._profile.split(word)
+        if not words:
+            raise TreetokError(f"there is no word in {word!r}")
+        scores = self._scores_of_words(words)
+        return Tree("".join(words), join_scores([scores[word] for word in words]))
+
+    # ---- inside
+
+    def _encode_ordinary(self, text: str) -> list[int]:
+        words = self._profile.split(text)
+        known = self._ids_of_words(words)
+        return list(chain.from_iterable(map(known.__getitem__, words)))
+
+    def _ids_of_words(self, words: list[str]) -> dict[str, tuple[int, ...]]:
+        """A dictionary that has the ids of these words (and of others)."""
+        known = self._remembered
+        new = set(words).difference(known)
+        if new:
+            for word, pieces in self._pieces_of_words(new).items():
+                known[word] = tuple(chain.from_iterable(map(self._table.ids_of_piece, pieces)))
+            if len(known) > MOST_REMEMBERED:
+                # Other threads go on with the dictionary they have in hand.
+                self._remembered = {}
+        return known
+
+    def _pieces_of_words(self, words: Iterable[str]) -> dict[str, list[str]]:
+        return {word: self._segmenter.cut(word, scores) for word, scores in self._scores_of_words(words).items()}
+
+    def _scores_of_words(self, words: Iterable[str]) -> dict[str, Sequence[float]]:
+        """Scores from the lexicon, or all at once from the source of trees."""
+        letters_of = {word: self._profile.letters(word) for word in words}
+        scores_of: dict[str, Sequence[float]] = {}
+        unseen = []
+        for letters in set(letters_of.values()):
+            known = self.parts.lexicon.scores(letters) if len(letters) > 1 else []
+            if known is None:
+                unseen.append(letters)
+            else:
+                scores_of[letters] = known
+        scores_of.update(scores_of_words(self.parts.source, unseen))
+        return {
+            word: with_leading_space(scores_of[letters]) if len(word) > len(letters) else scores_of[letters]
+            for word, letters in letters_of.items()
+        }
+
+    def _cut_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
+        """Cut a text at the special tokens that are allowed in it."""
+        specials = self._table.special_tokens
+        names = set(specials) if allowed == "all" else {allowed} if isinstance(allowed, str) else set(allowed)
+        for name in names:
+            if name not in specials:
+                raise TreetokError(f"{name!r} is not a special token of this tokenizer")
+        if not names:
+            yield text, None
+            return
+        # The longest first, so that one special token may begin like another.
+        pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        for number, part in enumerate(re.split(f"({pattern})", text)):
+            if part:
+                yield part, specials[part] if number % 2 else None
+
+    def _checked_id(self, token_id: Any) -> int:
+        try:
+            number = operator.index(token_id)
+        except TypeError:
+            raise TreetokError(f"a token id is a whole number, not {token_id!r}") from None
+        if not 0 <= number < len(self._table):
+            raise TreetokError(f"there is no token {number}: ids run from 0 to {len(self._table) - 1}")
+        return number
+
+
+class DecodeStream:
+    """Decodes one id at a time; an unfinished UTF-8 sequence is held back until it is complete."""
+
+    def __init__(self, table: TokenTable, joiner: str, checked_id: Callable[[Any], int]) -> None:
+        self._table, self._joiner, self._checked_id = table, joiner.encode(), checked_id
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._first = True
+
+    def step(self, token_id: int) -> str:
+        """The text that this id makes certain, possibly none."""
+        token = self._table.bytes[self._checked_id(token_id)]
+        if not self._first:
+            token = self._joiner + token
+        self._first = False
+        return self._decoder.decode(token)
+
+    def finish(self) -> str:
+        """What is left when no more ids come: U+FFFD for an unfinished sequence, else nothing."""
+        return self._decoder.decode(b"", final=True)
