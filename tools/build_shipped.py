@@ -1,6 +1,6 @@
 """Build the tokenizers that ship in the package, `en` and `en-uncased`, from the text in sample_text/.
 
-    python tools/build_shipped.py
+python tools/build_shipped.py
 """
 
 from dataclasses import replace

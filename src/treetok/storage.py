@@ -42,6 +42,8 @@ LEXICON = "lexicon.safetensors"
 CARD = "MODEL_CARD.md"
 FILES = (VOCABULARY, NGRAMS, LEXICON, CARD)
 LONGEST_HEAD = 16 << 20
+# Counts are added up in 64 bits.
+LARGEST_TOTAL = 1 << 60
 
 Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
@@ -157,7 +159,8 @@ def put_in_place(staging: Path, target: Path) -> None:
         for name in (*FILES, HEAD):
             if (staging / name).exists():
                 (staging / name).replace(target / name)
-    except OSError:
+                undo.append(partial((target / name).replace, staging / name))
+    except BaseException:
         for step in reversed(undo):
             with contextlib.suppress(OSError):
                 step()
@@ -209,8 +212,8 @@ def load_parts(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {name: read_checked(directory / name, files[name]) for name in FILES if name in files}
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
-        if not all(isinstance(number, int) for number in special_tokens.values()):
-            raise TreetokError("the special tokens are not numbered")
+        if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
+            raise TreetokError("the special tokens are not named and numbered")
         TokenTable([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
         settings = dict(head["settings"])
         source_name = head["trees"]
@@ -293,11 +296,13 @@ def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]
     for number, line in enumerate(lines, start=1):
         token, tab, count = line.partition("\t")
         try:
-            if not tab or not count.isascii() or not count.isdecimal() or int(count) >= 1 << 60:
+            if not tab or not re.fullmatch("[0-9]{1,18}", count):
                 raise ValueError("no token and count")
             entries.append((read_token(token), int(count)))
         except ValueError as error:
             raise TreetokError(f"{path}, line {number}: {error}") from None
+    if sum(count for _, count in entries) >= LARGEST_TOTAL:
+        raise TreetokError(f"{path} is damaged: its counts are too large")
     return entries
 
 

@@ -76,7 +76,7 @@ def train_parts(
         warnings.warn(
             f"the text supports no more than {len(vocabulary) + outside} tokens; {vocab_size} were asked for",
             TreetokWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
     is_counts = isinstance(trees, str)

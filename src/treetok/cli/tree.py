@@ -23,13 +23,13 @@ def run(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
     for number, word in enumerate(options.words):
         tree = tokenizer.tree(word)
-        if number:
-            print()
-        print(tree)
-        print(tree.brackets())
-        print(" + ".join(tokenizer.segment(word)))
         if options.svg:
             try:
                 options.svg.write_text(tree.svg(), encoding="utf-8")
             except OSError as error:
                 raise TreetokError(f"cannot write {options.svg}: {error.strerror or error}") from None
+        if number:
+            print()
+        print(tree)
+        print(tree.brackets())
+        print(" + ".join(tokenizer.segment(word)))

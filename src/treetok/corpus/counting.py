@@ -67,11 +67,11 @@ class WordCounter:
             for word in self.profile.split(chunk):
                 words[word] += times
             if len(words) > self.most_words:
-                self._drop_rare_words()
+                words = self._words = self._without_rare_words()
         self._chunks.clear()
 
-    def _drop_rare_words(self) -> None:
-        """Drop the rarest words, all of one count together, until half of the room is free."""
+    def _without_rare_words(self) -> Counter[str]:
+        """The words less the rarest, all of one count together, so that half of the room is free."""
         how_many_of_count = Counter(self._words.values())
         left = len(self._words)
         rarest = 0
@@ -79,7 +79,7 @@ class WordCounter:
             rarest = min(count for count in how_many_of_count if count > rarest)
             left -= how_many_of_count[rarest]
         self.dropped += len(self._words) - left
-        self._words = Counter({word: times for word, times in self._words.items() if times > rarest})
+        return Counter({word: times for word, times in self._words.items() if times > rarest})
 
 
 def count_words(

@@ -7,6 +7,7 @@ a sum over nodes weighted by how often they occur.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Sequence
 
@@ -25,46 +26,50 @@ class SharedNodes:
     """
 
     def __init__(self, trees: Iterable[tuple[str, Sequence[float], int]]) -> None:
-        self.tokens: list[str] = []
-        left, right, token, height = array("i"), array("i"), array("i"), array("i")
+        tokens: list[str] = []
+        left, right = array("i"), array("i")
+        token: list[int] = []
+        height: list[int] = []
         roots, frequencies, repeating = array("i"), array("q"), array("b")
         token_of_string: dict[str, int] = {}
         leaf_of_character: dict[str, int] = {}
         node_of_halves: dict[int, int] = {}
-
-        def new_node(string: str, left_half: int, right_half: int, node_height: int) -> int:
-            number = token_of_string.get(string)
-            if number is None:
-                number = token_of_string[string] = len(self.tokens)
-                self.tokens.append(string)
-            left.append(left_half)
-            right.append(right_half)
-            token.append(number)
-            height.append(node_height)
-            return len(left) - 1
-
+        # One pass over every letter of every word: written out, since calls would take a third of the time.
         for word, scores, frequency in trees:
-            node = -1
             waiting: list[int] = []  # left halves whose right half is not complete yet
             waiting_scores: list[float] = []
             tokens_of_word: list[int] = []
-            for position, character in enumerate(word):
-                if character in leaf_of_character:
-                    node = leaf_of_character[character]
-                else:
-                    node = leaf_of_character[character] = new_node(character, -1, -1, 0)
+            remaining_scores = iter(scores)
+            for character in word:
+                node = leaf_of_character.get(character, -1)
+                if node < 0:
+                    node = leaf_of_character[character] = len(left)
+                    token_of_string[character] = len(tokens)
+                    left.append(-1)
+                    right.append(-1)
+                    token.append(len(tokens))
+                    height.append(0)
+                    tokens.append(character)
                 # As in treetok.tree.arrange_splits; behind the last character every node is completed.
-                score = scores[position] if position < len(scores) else np.inf
+                score = next(remaining_scores, math.inf)
                 while waiting and waiting_scores[-1] < score:
                     waiting_scores.pop()
                     half = waiting.pop()
                     halves = half << 32 | node
-                    if halves in node_of_halves:
-                        node = node_of_halves[halves]
-                    else:
-                        string = self.tokens[token[half]] + self.tokens[token[node]]
-                        node = new_node(string, half, node, 1 + max(height[half], height[node]))
-                        node_of_halves[halves] = node
+                    whole = node_of_halves.get(halves, -1)
+                    if whole < 0:
+                        string = tokens[token[half]] + tokens[token[node]]
+                        number = token_of_string.get(string, -1)
+                        if number < 0:
+                            number = token_of_string[string] = len(tokens)
+                            tokens.append(string)
+                        whole = node_of_halves[halves] = len(left)
+                        left.append(half)
+                        right.append(node)
+                        token.append(number)
+                        below_left, below_right = height[half], height[node]
+                        height.append(1 + (below_left if below_left > below_right else below_right))
+                    node = whole
                     tokens_of_word.append(token[node])
                 waiting.append(node)
                 waiting_scores.append(score)
@@ -72,6 +77,7 @@ class SharedNodes:
             frequencies.append(frequency)
             repeating.append(len(set(tokens_of_word)) < len(tokens_of_word))
 
+        self.tokens = tokens
         self.left: I64 = np.array(left, dtype=np.int64)
         self.right: I64 = np.array(right, dtype=np.int64)
         self.token: I64 = np.array(token, dtype=np.int64)

@@ -1,0 +1,46 @@
+"""What tests share: the text of the project, small tokenizers, and data that may or may not lie beside it."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from treetok import TreeTokenizer
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE_FILES = sorted((ROOT / "sample_text").glob("*.txt"))
+
+# TREETOK_EXAMPLES=5000 pytest: the same properties, tried on more examples.
+settings.register_profile(
+    "treetok",
+    max_examples=int(os.environ.get("TREETOK_EXAMPLES", "100")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
+settings.load_profile("treetok")
+
+
+@pytest.fixture(scope="session")
+def sample_text() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in SAMPLE_FILES)
+
+
+@pytest.fixture(scope="session")
+def lossless() -> TreeTokenizer:
+    return TreeTokenizer.train(SAMPLE_FILES, 1500, profile="lossless", progress=False)
+
+
+@pytest.fixture(scope="session")
+def uncased() -> TreeTokenizer:
+    return TreeTokenizer.train(SAMPLE_FILES, 1500, profile="uncased", progress=False)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Training and evaluation text that is not part of the project."""
+    folder = Path(os.environ.get("TREETOK_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no evaluation text at {folder}; set TREETOK_DATA to the folder that has it")
+    return folder

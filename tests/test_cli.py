@@ -1,0 +1,175 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import SAMPLE_FILES
+from treetok import TreeTokenizer, __version__
+from treetok.cli import main
+
+
+def run(*arguments, text=b"", **options):
+    """The command as a user runs it: (exit status, stdout, stderr)."""
+    command = [sys.executable, "-m", "treetok", *map(str, arguments)]
+    result = subprocess.run(command, input=text, capture_output=True, check=False, **options)
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("trained") / "model"
+    status, output, errors = run("train", *SAMPLE_FILES, "-o", directory, "--vocab-size", 900, "--trees", "counts")
+    assert (status, output, errors) == (0, f"{directory}: 900 tokens, profile lossless\n", "")
+    return directory
+
+
+def test_train_equals_the_python_call(model):
+    expected = TreeTokenizer.train(SAMPLE_FILES, 900, progress=False)
+    assert TreeTokenizer.load(model).parts.entries == expected.parts.entries
+
+
+def test_lines_go_there_and_back(model):
+    text = "Windsurfers tricycled.\n\n  naïve 東京\r\nlast line\n"
+    status, ids, errors = run("encode", "--model", model, text=text.encode())
+    assert (status, errors) == (0, "")
+    tokenizer = TreeTokenizer.load(model)
+    assert [list(map(int, line.split())) for line in ids.split("\n")[:-1]] == [
+        tokenizer.encode(line) for line in text.split("\n")[:-1]
+    ]
+    assert run("encode", "--model", model, "--ids", text=text.encode()) == (0, ids, "")
+    assert run("decode", "--model", model, text=ids.encode()) == (0, text, "")
+
+
+def test_files_and_standard_input_in_turn(model, tmp_path):
+    (tmp_path / "a").write_text("one\n", encoding="utf-8")
+    (tmp_path / "b").write_text("two", encoding="utf-8")
+    status, ids, _ = run("encode", tmp_path / "a", "-", tmp_path / "b", "--model", model, text=b"three\n")
+    assert status == 0
+    assert run("decode", "--model", model, text=ids.encode())[1] == "one\nthree\ntwo\n"
+
+
+def test_tokens_show_spaces_and_controls():
+    status, output, _ = run("encode", "--model", "en", "--tokens", text=b"the wind\t!\n")
+    assert (status, output) == (0, "the ␣wind \\u0009 !\n")
+
+
+def test_output_is_utf8_in_any_locale():
+    text = "naïve 東京\n"
+    environment = {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PATH": ""}
+    _, ids, _ = run("encode", "--model", "en", text=text.encode(), env=environment)
+    assert run("decode", "--model", "en", text=ids.encode(), env=environment)[1] == text
+
+
+def test_tree(tmp_path):
+    picture = tmp_path / "tree.svg"
+    status, output, _ = run("tree", "walked", "--model", "en-uncased", "--svg", picture)
+    tokenizer = TreeTokenizer.load("en-uncased")
+    tree = tokenizer.tree("walked")
+    assert status == 0
+    assert output == f"{tree}\n{tree.brackets()}\n{' + '.join(tokenizer.segment('walked'))}\n"
+    assert picture.read_text(encoding="utf-8") == tree.svg()
+    assert run("tree", "walks", "talks", "--model", "en")[1].count("\n\n") == 1
+
+
+def test_info(model):
+    status, output, _ = run("info", model)
+    rows = dict(line.split("  ", 1) for line in output.strip().split("\n"))
+    assert status == 0
+    assert rows["profile"].strip() == "lossless"
+    assert rows["tokens"].strip() == "900"
+    assert rows["trees"].strip() == "counts"
+    assert run("info", "en")[0] == 0
+
+
+def test_uncased_training_with_options(tmp_path):
+    corpus = tmp_path / "rows.jsonl"
+    corpus.write_text('{"body": "Walkers walk; walking talkers talk."}\n', encoding="utf-8")
+    options = ["--profile", "uncased", "--vocab-size", 22, "--text-column", "body", "--special-token", "[UNK]"]
+    status, output, _ = run("train", corpus, "-o", tmp_path / "m", *options, "--memory-limit", "1GB", "--seed", 3)
+    assert (status, output) == (0, f"{tmp_path / 'm'}: 22 tokens, profile uncased\n")
+    assert run("info", tmp_path / "m")[1].count("[UNK] = 0") == 1
+
+
+def test_too_little_text_is_said_in_one_line(tmp_path):
+    corpus = tmp_path / "tiny.txt"
+    corpus.write_text("a b\n", encoding="utf-8")
+    status, _, errors = run("train", corpus, "-o", tmp_path / "m")
+    assert status == 0
+    assert errors == "treetok: the text supports no more than 258 tokens; 30000 were asked for\n"
+
+
+def bad_inputs(tmp_path):
+    good, empty, latin = tmp_path / "good.txt", tmp_path / "empty.txt", tmp_path / "latin.txt"
+    good.write_text("walkers walk\n", encoding="utf-8")
+    empty.write_bytes(b"")
+    latin.write_bytes(b"fine\ncaf\xe9\n")
+    out = ["-o", tmp_path / "out"]
+    yield ["train", tmp_path / "missing.txt", *out], "no such file"
+    yield ["train", tmp_path, *out], "is a directory, not a text file"
+    yield ["train", empty, *out], "the corpus has no words"
+    yield ["train", latin, *out], "latin.txt, line 2: byte 0xe9 is not UTF-8"
+    yield ["train", good, *out, "--vocab-size", 50], "a vocabulary of 50 is too small"
+    yield ["train", good, *out, "--vocab-size", -5], "vocab_size must be a whole number"
+    yield ["train", good, *out, "--profile", "cased"], "unknown profile 'cased'"
+    yield ["train", good, *out, "--trees", "oracle"], "unknown trees 'oracle'"
+    yield ["train", good, *out, "--memory-limit", "lots"], "not an amount of memory"
+    yield ["train", good, "-o", good], "it is a file, not a directory"
+    yield ["encode", "--model", "nope"], "no tokenizer 'nope'"
+    yield ["encode", "--model", tmp_path], "treetok.json is missing"
+    yield ["encode", "--model", "en", latin], "latin.txt, line 2: byte 0xe9 is not UTF-8"
+    yield ["encode", "--model", "en", tmp_path / "missing"], "cannot read"
+    yield ["decode", "--model", "en", good], "good.txt, line 1: not a row of ids"
+    yield ["tree", "", "--model", "en"], "there is no word"
+    yield ["tree", "a", "--model", "en", "--svg", tmp_path / "no" / "dir.svg"], "cannot write"
+    yield ["info", tmp_path / "nowhere"], "no tokenizer"
+
+
+def test_bad_input_is_one_clear_line_and_status_1(tmp_path, capsys):
+    tried = 0
+    for arguments, message in bad_inputs(tmp_path):
+        assert main([str(argument) for argument in arguments]) == 1, arguments
+        output, errors = capsys.readouterr()
+        # What stood before the bad line has been answered.
+        assert output.count("\n") == (1 if "latin" in errors and arguments[0] == "encode" else 0)
+        assert errors.startswith("treetok: ")
+        assert errors.count("\n") == 1
+        assert message in errors, arguments
+        tried += 1
+    assert tried == 18
+    assert not (tmp_path / "out").exists()
+
+
+def test_ids_out_of_range_name_the_line():
+    status, output, errors = run("decode", "--model", "en", text=b"1 2\n3 99999\n")
+    assert status == 1
+    assert output.count("\n") == 1
+    assert errors == "treetok: standard input, line 2: there is no token 99999: ids run from 0 to 3999\n"
+
+
+def test_a_failed_training_leaves_the_old_model(model, tmp_path):
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    (tmp_path / "bad.txt").write_bytes(b"\xff\n")
+    assert run("train", tmp_path / "bad.txt", "-o", model)[0] == 1
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["sing"], ["train"], ["train", "x"], ["encode"], ["tree", "a", "b", "--model", "en", "--svg", "x"]],
+)
+def test_wrong_usage_is_status_2(arguments):
+    status, output, errors = run(*arguments)
+    assert (status, output) == (2, "")
+    assert errors.startswith("usage: treetok")
+
+
+def test_version():
+    assert run("--version") == (0, f"treetok {__version__}\n", "")
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"yes 'the wind' | head -n 50000 | {sys.executable} -m treetok encode --model en | head -n 1"
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)
+    assert result.stderr == b""
+    assert result.stdout.count(b"\n") == 1

@@ -1,0 +1,82 @@
+import math
+import random
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treetok import reference
+from treetok.segment import Segmenter
+
+words = st.text("abcx", min_size=1, max_size=9)
+
+
+@st.composite
+def vocabularies(draw):
+    """Counts of a few tokens, with many ties; `x` is never a token."""
+    tokens = draw(st.lists(st.text("abc", min_size=1, max_size=4), max_size=25))
+    return {token: draw(st.sampled_from([0, 1, 1, 2, 4, 8, 64])) for token in [*"abc", *tokens]}
+
+
+@st.composite
+def trees(draw):
+    word = draw(words)
+    return word, [draw(st.integers(0, 4)) for _ in word[1:]]
+
+
+def all_merges(pieces):
+    """Every way to join neighbouring pieces."""
+    for joins in product([False, True], repeat=len(pieces) - 1):
+        merged = pieces[:1]
+        for join, piece in zip(joins, pieces[1:], strict=True):
+            if join:
+                merged[-1:] = [merged[-1] + piece]
+            else:
+                merged = [*merged, piece]
+        yield merged
+
+
+@given(vocabularies(), trees())
+def test_cut_equals_the_pseudo_code(counts, tree):
+    word, scores = tree
+    segmenter = Segmenter(counts)
+    expected = reference.tokenize(reference.parse(word, scores), segmenter.entropies, segmenter.unknown)
+    assert segmenter.cut(word, scores) == expected
+
+
+@given(vocabularies(), st.lists(st.sampled_from(["a", "b", "c", "ab", "x"]), min_size=1, max_size=8))
+def test_post_merge_finds_the_best_of_all_merges(counts, pieces):
+    counts = {**counts, "ab": counts.get("ab", 3)}
+    segmenter = Segmenter(counts)
+
+    def cost(merged):
+        pieces_left = set(pieces)
+        known = [segmenter.entropies.get(t, segmenter.unknown if t in pieces_left else None) for t in merged]
+        return math.inf if None in known else sum(known)
+
+    merged = segmenter.post_merge(pieces)
+    assert "".join(merged) == "".join(pieces)
+    assert cost(merged) == min(map(cost, all_merges(pieces)))
+    assert merged == reference.post_merge(pieces, segmenter.entropies, segmenter.unknown)
+
+
+def test_ties_keep_pieces_apart():
+    # p(ab) = 1/16 = p(a) * p(b): merging gains nothing, and the <= in Algorithm 2 then keeps the split.
+    assert Segmenter({"a": 4, "b": 4, "ab": 2, "c": 6}).post_merge(["a", "b"]) == ["ab"]
+    tied = Segmenter({"a": 4, "b": 4, "ab": 1, "c": 7})
+    assert tied.entropies["a"] + tied.entropies["b"] == tied.entropies["ab"]
+    assert tied.post_merge(["a", "b"]) == ["a", "b"]
+
+
+def test_the_example_of_the_paper():
+    # [[[book] e] d] with `ed` in the vocabulary: post-merge mends the tree.
+    counts = {**dict.fromkeys("boked", 10), "book": 50, "ed": 60}
+    assert Segmenter(counts).match_top_down("booked", [1, 1, 1, 2, 3]) == ["book", "e", "d"]
+    assert Segmenter(counts).cut("booked", [1, 1, 1, 2, 3]) == ["book", "ed"]
+
+
+def test_a_long_left_branching_word_is_cut_without_recursion():
+    word = "".join(random.Random(0).choices("abc", k=20_000))
+    pieces = Segmenter({"a": 5, "b": 5, "c": 5, "ab": 9}).cut(word, range(len(word) - 1))
+    assert "".join(pieces) == word
+    assert set(pieces) == {"a", "b", "c", "ab"}

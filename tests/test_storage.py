@@ -1,0 +1,263 @@
+import errno
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import SAMPLE_FILES
+from treetok import TreeTokenizer, TreetokError, storage
+from treetok.lexicon import Lexicon
+from treetok.storage import read_token, write_token
+
+FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+@pytest.fixture
+def saved(tmp_path, lossless) -> Path:
+    lossless.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def rewrite(directory: Path, name: str, content: bytes) -> None:
+    """Replace a file and make the checksums fit again, as somebody who means harm would."""
+    (directory / name).write_bytes(content)
+    head = json.loads((directory / "treetok.json").read_text(encoding="utf-8"))
+    head["files"][name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (directory / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+def test_loaded_equals_saved(tmp_path, profile, request, sample_text):
+    tokenizer = request.getfixturevalue(profile)
+    tokenizer.save(tmp_path / "deep" / "model")
+    again = TreeTokenizer.load(tmp_path / "deep" / "model")
+    assert list(contents(tmp_path / "deep" / "model")) == FILES
+    text = sample_text + " Untrained zyzzyvas quixotically jabberwocked."
+    assert again.encode(text) == tokenizer.encode(text)
+    assert again.tree("jabberwocking") == tokenizer.tree("jabberwocking")
+    assert (again.vocab_size, again.special_tokens) == (tokenizer.vocab_size, tokenizer.special_tokens)
+    again.save(tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "deep" / "model")
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+def test_same_input_gives_the_same_bytes(tmp_path, profile):
+    for name, files in (("one", SAMPLE_FILES), ("two", SAMPLE_FILES[::-1])):
+        TreeTokenizer.train(files, 1200, profile=profile, progress=False).save(tmp_path / name)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_the_vocabulary_can_be_read_by_people(saved):
+    lines = (saved / "vocab.tsv").read_text(encoding="utf-8").split("\n")
+    assert "\\x80\t0" in lines
+    assert any(line.startswith(" the\t") for line in lines)
+    assert any(line.startswith("\\u000a\t") for line in lines)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.integers(0x80, 0xFF))
+def test_tokens_survive_writing(entry):
+    written = write_token(entry)
+    assert not set(written) & set("\t\n\r\x0b\x0c\x85\u2028\u2029")
+    assert read_token(written) == entry
+
+
+@pytest.mark.parametrize("written", ["", "\\", "\\q", "\\u12", "\\x41", "a\\xe4", "\\U00110000", "\\ud800"])
+def test_what_is_no_token(written):
+    with pytest.raises(ValueError, match=r"bad escape|empty token|surrogates not allowed"):
+        read_token(written)
+
+
+# ---- saving over something
+
+
+def test_saving_replaces_a_tokenizer_and_nothing_else(tmp_path, lossless, uncased):
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    lossless.save(tmp_path)
+    uncased.save(tmp_path)
+    assert list(contents(tmp_path)) == sorted([*FILES, "notes.txt"])
+    assert TreeTokenizer.load(tmp_path).profile == "uncased"
+
+
+def test_files_that_are_no_longer_part_of_it_go(tmp_path, lossless):
+    lossless.save(tmp_path)
+    TreeTokenizer.train(["a b c"], 258, lexicon_size=0, progress=False).save(tmp_path)
+    assert "lexicon.safetensors" not in contents(tmp_path)
+    assert TreeTokenizer.load(tmp_path).known_words == 0
+
+
+@pytest.mark.parametrize("failing_call", range(5))
+def test_a_full_disk_leaves_the_old_tokenizer(saved, uncased, monkeypatch, failing_call):
+    before = contents(saved)
+    calls = []
+
+    def fsync(descriptor):
+        calls.append(descriptor)
+        if len(calls) > failing_call:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(TreetokError, match=r"cannot save to .*model: No space left on device"):
+        uncased.save(saved)
+    assert contents(saved) == before
+
+
+@pytest.mark.parametrize("failing_call", range(10))
+def test_a_failure_while_renaming_leaves_the_old_tokenizer(saved, uncased, monkeypatch, failing_call):
+    before = contents(saved)
+    replace = Path.replace
+    calls = []
+
+    def replace_until_it_fails(self, target):
+        calls.append(target)
+        if len(calls) == failing_call + 1:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace_until_it_fails)
+    with pytest.raises(TreetokError, match="cannot save to"):
+        uncased.save(saved)
+    assert contents(saved) == before
+
+
+def test_saving_where_there_is_a_file(tmp_path, lossless):
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    with pytest.raises(TreetokError, match="it is a file, not a directory"):
+        lossless.save(tmp_path / "file")
+    with pytest.raises(TreetokError, match="cannot save to"):
+        lossless.save(tmp_path / "file" / "below")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+
+
+# ---- loading what is missing, damaged or hostile
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(
+        TreetokError, match="no tokenizer 'klingon': neither a directory nor one of en, en-uncased"
+    ):
+        TreeTokenizer.load("klingon")
+    with pytest.raises(TreetokError, match=r"is not a tokenizer: treetok\.json is missing"):
+        TreeTokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "treetok.json"])
+@pytest.mark.parametrize("damage", ["missing", "shorter", "flipped"])
+def test_a_damaged_file_is_named(saved, name, damage):
+    path = saved / name
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "shorter":
+        path.write_bytes(content[:-1])
+    else:
+        path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(TreetokError, match=rf"{name} is (damaged|missing)"):
+        TreeTokenizer.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is not JSON"),
+        (b"\xff", "it is not JSON"),
+        (b"[" * 100_000, "it is not JSON"),
+        (b"[]", "it names no format version"),
+        (b'{"format": "1"}', "it names no format version"),
+        (b'{"format": 2}', "format version 2, this treetok reads up to 1: upgrade treetok"),
+        (b'{"format": 1}', "treetok.json is damaged: KeyError"),
+    ],
+)
+def test_a_damaged_head_is_named(saved, content, message):
+    (saved / "treetok.json").write_bytes(content)
+    with pytest.raises(TreetokError, match=message):
+        TreeTokenizer.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("profile", "cased", "unknown profile 'cased'"),
+        ("trees", "oracle", "unknown trees 'oracle'"),
+        ("special_tokens", {"<a>": 5000}, "ids of the special tokens must be different and below"),
+        ("special_tokens", {"<a>": "0"}, "special tokens are not named and numbered"),
+        ("special_tokens", None, "is damaged"),
+        ("files", {}, r"vocab\.tsv is missing"),
+        ("special_tokens", {"": 0}, "special tokens are not named and numbered"),
+        ("special_tokens", {"\ud800": 0}, "is damaged"),
+        ("files", 3, "is damaged"),
+        ("settings", 3, "is damaged"),
+    ],
+)
+def test_a_head_that_makes_no_sense(saved, key, value, message):
+    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+    head[key] = value
+    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    with pytest.raises(TreetokError, match=message):
+        TreeTokenizer.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: [*lines[:5], "no tab", *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
+        (lambda lines: [*lines[:5], "x\t-1", *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
+        (lambda lines: [*lines[:5], "x\t" + "9" * 5000, *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
+        (lambda lines: [*lines[:5], "\\z\t1", *lines[5:]], r"vocab\.tsv, line 6: bad escape"),
+        (lambda lines: [line.split("\t")[0] + "\t" + "9" * 18 for line in lines], "its counts are too large"),
+        (lambda lines: [*lines, lines[300]], "a token stands twice"),
+        (lambda lines: lines[1:], "the vocabulary lacks the character"),
+        (lambda lines: lines[:200] + lines[201:], "the vocabulary lacks the byte"),
+    ],
+)
+def test_a_vocabulary_that_makes_no_sense(saved, change, message):
+    lines = (saved / "vocab.tsv").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    rewrite(saved, "vocab.tsv", ("\n".join(change(lines)) + "\n").encode())
+    with pytest.raises(TreetokError, match=message):
+        TreeTokenizer.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays"),
+    [
+        ("lexicon.safetensors", {"text": [97, 98], "lengths": [200], "depths": [0]}),
+        ("lexicon.safetensors", {"text": [97, 98], "lengths": [2], "depths": [0, 0]}),
+        ("lexicon.safetensors", {"text": [97, 255], "lengths": [2], "depths": [0]}),
+        ("lexicon.safetensors", {"text": [97, 98], "lengths": [2]}),
+        ("ngrams.safetensors", {"hashes": [3, 2], "counts": [1, 1]}),
+        ("ngrams.safetensors", {"hashes": [2, 3], "counts": [1]}),
+    ],
+)
+def test_arrays_that_make_no_sense(saved, name, arrays):
+    kind = np.uint8 if name.startswith("lexicon") else np.uint64
+    rewrite(saved, name, safetensors.numpy.save({key: np.array(value, kind) for key, value in arrays.items()}))
+    with pytest.raises(TreetokError, match=rf"{name} is damaged"):
+        TreeTokenizer.load(saved)
+    rewrite(saved, name, b"\xff" * 100)
+    with pytest.raises(TreetokError, match=rf"{name} is damaged"):
+        TreeTokenizer.load(saved)
+
+
+def test_a_huge_head_is_not_read(saved, monkeypatch):
+    monkeypatch.setattr(storage, "LONGEST_HEAD", 100)
+    with pytest.raises(TreetokError, match="larger than 100 bytes"):
+        TreeTokenizer.load(saved)
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=2, max_size=20), st.integers()))
+def test_lexicon_gives_back_every_tree(words):
+    scores = {word: [(seed >> i) % 7 for i in range(len(word) - 1)] for word, seed in words.items()}
+    lexicon = Lexicon.from_scores(scores)
+    assert lexicon.words() == sorted(words)
+    for word in words:
+        assert Lexicon.from_scores({word: scores[word]}).scores(word) == lexicon.scores(word)
+    assert lexicon.scores("\x00 not there") is None

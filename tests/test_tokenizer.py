@@ -1,0 +1,302 @@
+import multiprocessing
+import pickle
+import random
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from treetok import TreeTokenizer, TreetokError
+from treetok.text.uncased import NORMAL_CHARACTERS
+
+encodable = st.text(st.characters(exclude_categories=["Cs"]))
+mixed_scripts = st.text(
+    st.sampled_from("aZ 'sé\u0301ß東京한글עבריתहि\u0940🏳\u200d🌈\x00\x1f\x7f\n\r\t\u2028İΣ<|>")
+)
+MEGABYTE = 1_000_000
+
+
+def assert_lossless(tokenizer, text):
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    encoding = tokenizer.encode_with_offsets(text)
+    assert encoding.ids == tokenizer.encode(text)
+    assert encoding.tokens == tokenizer.tokenize(text)
+    assert "".join(text[start:end] for start, end in encoding.offsets) == text
+
+
+@given(encodable | mixed_scripts)
+@example("\u0301")
+@example("\u0301\u0302 \u0303a")
+@example("<|endoftext|>")
+@example("".join(map(chr, range(32))))
+@example("")
+def test_lossless_gives_back_every_text(lossless, text):
+    assert_lossless(lossless, text)
+
+
+def test_lossless_gives_back_all_of_unicode(lossless):
+    everything = "".join(chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000)
+    assert lossless.decode(lossless.encode(everything)) == everything
+
+
+@pytest.mark.parametrize("text", ["a" * MEGABYTE, "ß" * MEGABYTE, "東" * MEGABYTE, " " * MEGABYTE, "-" * MEGABYTE])
+def test_lossless_gives_back_a_megabyte_of_one_letter(lossless, text):
+    assert_lossless(lossless, text)
+
+
+def test_lossless_gives_back_wikitext(lossless, shared_data):
+    lines = (shared_data / "wikitext103" / "wiki.test.raw").read_text(encoding="utf-8").split("\n")
+    for line in lines:
+        assert_lossless(lossless, line)
+    assert len(lines) > 4000
+
+
+@pytest.mark.parametrize("name", ["en", "en-uncased"])
+def test_shipped_tokenizers_load_and_cut_words(name):
+    tokenizer = TreeTokenizer.load(name)
+    assert "".join(tokenizer.segment("windsurfing")) == "windsurfing"
+    assert tokenizer.decode(tokenizer.encode("the wind")) == "the wind"
+
+
+@given(encodable | mixed_scripts)
+def test_uncased_offsets_point_at_what_the_tokens_come_from(uncased, text):
+    encoding = uncased.encode_with_offsets(text)
+    assert encoding.ids == uncased.encode(text)
+    assert encoding.offsets == sorted(encoding.offsets)
+    for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
+        assert 0 <= start < end <= len(text)
+        if token != "[UNK]":
+            assert token in text[start:end].translate(NORMAL_CHARACTERS)
+
+
+def test_uncased_example(uncased):
+    encoding = uncased.encode_with_offsets("The WIND, café 東")
+    assert encoding.tokens == ["the", "wind", ",", *uncased.segment("cafe"), "[UNK]"]
+    assert encoding.offsets[:3] == [(0, 3), (4, 8), (8, 9)]
+    assert encoding.offsets[-1] == (15, 16)
+    assert uncased.decode(uncased.encode("Walking, she said.")) == "walking , she said ."
+
+
+def test_bytes_of_one_character_share_its_place(lossless):
+    encoding = lossless.encode_with_offsets("a東b")
+    assert encoding.tokens == ["a", "<0xE6>", "<0x9D>", "<0xB1>", "b"]
+    assert encoding.offsets == [(0, 1), (1, 2), (2, 2), (2, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+@pytest.mark.parametrize("text", ["a\ud800", "\udfff"])
+def test_lone_surrogates_are_refused(profile, text, request):
+    tokenizer = request.getfixturevalue(profile)
+    for method in (tokenizer.encode, tokenizer.tokenize, tokenizer.encode_with_offsets, tokenizer.segment):
+        with pytest.raises(TreetokError, match="lone surrogate"):
+            method(text)
+    with pytest.raises(TreetokError, match="lone surrogate"):
+        tokenizer.encode_batch(["fine", text])
+
+
+def test_case_is_kept_and_trees_are_not_changed_by_it(lossless):
+    for word in ("windsurfing", "unhappiness", "istanbul"):
+        spans = lossless.tree(word).spans()
+        assert lossless.tree(word.upper()).spans() == spans
+        assert lossless.tree(word.title()).spans() == spans
+        assert "".join(lossless.segment(word.title())) == word.title()
+    # Lower-casing İ gives two characters; the tree is still one over eight.
+    assert lossless.tree("İSTANBUL").spans() == lossless.tree("istanbul").spans()
+    assert_lossless(lossless, "İSTANBUL İİİ ﬁ ŉ ẞ")
+
+
+def test_segments_are_bare_pieces(lossless, uncased):
+    for tokenizer in (lossless, uncased):
+        assert tokenizer.segment("walked") in (["walk", "ed"], ["walked"])
+        assert tokenizer.segment("o'clock's")[-1] == "'s"
+        assert "-" in tokenizer.segment("chain-gang")
+        assert tokenizer.segment("") == []
+        assert tokenizer.segment(" ") == ([" "] if tokenizer is lossless else [])
+    assert lossless.segment("東") == ["東"]
+
+
+@given(st.text("abehilnorstuw'-. É東", min_size=1, max_size=15))
+def test_segments_join_to_the_word(lossless, text):
+    assert "".join(lossless.segment(text)) == text
+
+
+def test_topmost_splits_are_the_cuts_between_words(uncased, lossless):
+    for tokenizer in (uncased, lossless):
+        tree = tokenizer.tree("fielder's")
+        assert tree.text == "fielder's"
+        assert {(0, 9), (0, 7), (7, 9)} <= set(tree.spans())
+        assert {(0, 5), (5, 10), (5, 6), (6, 10)} <= set(tokenizer.tree("chain-gang").spans())
+    with pytest.raises(TreetokError, match="no word"):
+        uncased.tree("  ")
+
+
+def test_tree_is_what_segmentation_follows(lossless):
+    for word in ("misunderstanding", "rainforests", "carelessness"):
+        spans = set(lossless.tree(word).spans())
+        assert len(spans) == 2 * len(word) - 1
+
+
+# ---- special tokens, ids
+
+
+def test_special_tokens_are_text_unless_allowed(lossless):
+    end = lossless.special_tokens["<|endoftext|>"]
+    text = "one<|endoftext|>two"
+    assert end not in lossless.encode(text)
+    ids = lossless.encode(text, allowed_special="all")
+    assert ids == [*lossless.encode("one"), end, *lossless.encode("two")]
+    assert ids == lossless.encode(text, allowed_special={"<|endoftext|>"})
+    assert ids == lossless.encode(text, allowed_special="<|endoftext|>")
+    assert lossless.decode(ids) == text
+    assert lossless.decode(ids, skip_special_tokens=True) == "onetwo"
+    encoding = lossless.encode_with_offsets(text, allowed_special="all")
+    assert "".join(text[start:end] for start, end in encoding.offsets) == text
+    with pytest.raises(TreetokError, match="'<pad>' is not a special token"):
+        lossless.encode(text, allowed_special=["<pad>"])
+
+
+def test_of_two_special_tokens_the_longer_wins():
+    tokenizer = TreeTokenizer.train(["a b"], 259, special_tokens=["<a", "<a>"], progress=False)
+    assert tokenizer.encode("<a><a", allowed_special="all") == [1, 0]
+
+
+def test_tokens_and_ids(lossless, uncased):
+    for tokenizer in (lossless, uncased):
+        names = [tokenizer.id_to_token(number) for number in range(tokenizer.vocab_size)]
+        assert [tokenizer.token_to_id(name) for name in names] == list(range(1500))
+        assert tokenizer.token_to_id("no such token") is None
+    assert lossless.id_to_token(lossless.token_to_id("<0xE4>")) == "<0xE4>"
+    assert lossless.special_tokens == {"<|endoftext|>": 0}
+    assert list(uncased.special_tokens) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+@pytest.mark.parametrize("bad", [-1, 1500, 10**30])
+def test_ids_out_of_range(lossless, bad):
+    message = f"there is no token {bad}: ids run from 0 to 1499"
+    with pytest.raises(TreetokError, match=message):
+        lossless.decode([1, bad])
+    with pytest.raises(TreetokError, match=message):
+        lossless.id_to_token(bad)
+    with pytest.raises(TreetokError, match=message):
+        lossless.decode_stream().step(bad)
+
+
+def test_wrong_types(lossless):
+    with pytest.raises(TreetokError, match="a token id is a whole number, not 'a'"):
+        lossless.decode(["a"])
+    with pytest.raises(TreetokError, match="text must be str, not bytes"):
+        lossless.encode(b"a")
+    with pytest.raises(TreetokError, match="encode_batch takes a list of texts"):
+        lossless.encode_batch("text")
+    assert lossless.decode(np.array(lossless.encode("numpy ids"))) == "numpy ids"
+
+
+# ---- batches, streams, threads, processes
+
+
+@given(st.lists(encodable, max_size=5))
+def test_batches_equal_single_calls(lossless, texts):
+    expected = [lossless.encode(text) for text in texts]
+    assert lossless.encode_batch(texts) == expected
+    assert lossless.encode_batch(texts, threads=3) == expected
+    ids, offsets = lossless.encode_flat(texts)
+    assert (ids.dtype, offsets.dtype) == (np.uint32, np.uint64)
+    assert [ids[int(a) : int(b)].tolist() for a, b in pairwise(offsets)] == expected
+
+
+@given(encodable | mixed_scripts)
+def test_stream_gives_the_same_text(lossless, text):
+    stream = lossless.decode_stream()
+    parts = [stream.step(token_id) for token_id in lossless.encode(text)]
+    assert "".join(parts) == text
+    assert stream.finish() == ""
+
+
+@given(st.lists(st.integers(0, 1499)))
+def test_any_ids_decode_and_stream_alike(lossless, uncased, ids):
+    for tokenizer in (lossless, uncased):
+        stream = tokenizer.decode_stream()
+        assert "".join(map(stream.step, ids)) + stream.finish() == tokenizer.decode(ids)
+
+
+def test_stream_holds_back_only_what_is_unfinished(lossless):
+    stream = lossless.decode_stream()
+    parts = [stream.step(token_id) for token_id in lossless.encode("a東b")]
+    assert parts == ["a", "", "", "東", "b"]
+
+
+def test_threads_agree(sample_text):
+    tokenizer = TreeTokenizer.load("en")
+    lines = sample_text.split("\n")
+    expected = TreeTokenizer.load("en").encode_batch(lines)
+    results = {}
+
+    def work(number):
+        results[number] = [tokenizer.encode(line) for line in lines]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(result == expected for result in results.values())
+
+
+def test_words_remembered_are_bounded(monkeypatch):
+    monkeypatch.setattr("treetok.tokenizer.MOST_REMEMBERED", 10)
+    tokenizer = TreeTokenizer.load("en")
+    text = "many different words stand in this one long sentence about nothing in particular"
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert not tokenizer._remembered
+
+
+def test_pickle_gives_the_same_tokenizer(lossless, uncased, sample_text):
+    for tokenizer in (lossless, uncased):
+        again = pickle.loads(pickle.dumps(tokenizer))
+        assert again.encode(sample_text) == tokenizer.encode(sample_text)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_other_processes_agree(method):
+    tokenizer = TreeTokenizer.load("en")
+    texts = ["windsurfing", "unhappily ever after"]
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.map(tokenizer.encode, texts) == [tokenizer.encode(text) for text in texts]
+
+
+def test_using_a_tokenizer_imports_no_torch():
+    code = "import sys, treetok; treetok.TreeTokenizer.load('en').encode('a'); print('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "False\n"
+
+
+# ---- pathological input
+
+
+@pytest.mark.parametrize("letters", ["abcdefghij", "-.,;!", "0123456789", "äöü"])
+def test_time_is_linear_in_the_length_of_a_word(letters):
+    def seconds(length):
+        texts = ["".join(random.Random(seed).choices(letters, k=length)) for seed in range(3)]
+        best = float("inf")
+        for text in texts:
+            tokenizer = TreeTokenizer.load("en")
+            start = time.perf_counter()
+            assert tokenizer.decode(tokenizer.encode(text)) == text
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    seconds(1000)
+    # Quadratic time would be 64 times as long, linear time 8 times.
+    assert seconds(80_000) < 24 * seconds(10_000)
+
+
+def test_a_word_of_ten_thousand_letters_has_a_tree(lossless):
+    word = "".join(random.Random(0).choices("abcdefg", k=10_000))
+    assert len(lossless.tree(word).spans()) == 19_999
+    assert "".join(lossless.segment(word)) == word

@@ -1,0 +1,148 @@
+import random
+from collections import Counter
+
+import pytest
+
+from conftest import SAMPLE_FILES
+from treetok import TreeTokenizer, TreetokError, TreetokWarning
+from treetok.vocabulary import build_vocabulary
+
+
+class LeftBranching:
+    """A source of trees of one's own."""
+
+    def split_scores(self, words):
+        return [list(range(len(word) - 1)) for word in words]
+
+
+class RandomTrees:
+    def split_scores(self, words):
+        return [[random.Random(f"{word}{i}").random() for i in range(len(word) - 1)] for word in words]
+
+
+def train(corpus, vocab_size=1200, **options):
+    return TreeTokenizer.train(corpus, vocab_size, progress=False, **options)
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+@pytest.mark.parametrize("size", [600, 601, 1234])
+def test_the_size_is_exact(profile, size):
+    assert train(SAMPLE_FILES, size, profile=profile).vocab_size == size
+
+
+def test_paths_texts_and_counts_agree(sample_text):
+    from_files = train(SAMPLE_FILES, profile="uncased").parts.entries
+    texts = [path.read_text(encoding="utf-8") for path in SAMPLE_FILES]
+    assert train((text for text in texts), profile="uncased").parts.entries == from_files
+    assert train(Counter(sample_text.split()), profile="uncased").parts.entries == from_files
+
+
+def test_any_object_with_split_scores_will_do(tmp_path, sample_text):
+    source = LeftBranching()
+    tokenizer = train(SAMPLE_FILES, trees=source)
+    assert tokenizer.tree("unseenly").brackets() == "[[[[[[[u n] s] e] e] n] l] y]"
+    tokenizer.save(tmp_path)
+    with pytest.raises(TreetokError, match="trained with trees of your own: pass them to load as trees="):
+        TreeTokenizer.load(tmp_path)
+    again = TreeTokenizer.load(tmp_path, trees=source)
+    assert again.encode(sample_text) == tokenizer.encode(sample_text)
+    with pytest.raises(TreetokError, match=r"int have no split_scores"):
+        TreeTokenizer.load(tmp_path, trees=3)
+
+
+def test_the_lexicon_answers_before_the_source(tmp_path):
+    train(SAMPLE_FILES, trees=LeftBranching()).save(tmp_path)
+    other = TreeTokenizer.load(tmp_path, trees=RandomTrees())
+    assert (
+        other.tree("windsurfing").spans() == train(SAMPLE_FILES, trees=LeftBranching()).tree("windsurfing").spans()
+    )
+
+
+def test_the_vocabulary_is_that_of_the_construction():
+    """One word form, lower case, without spaces: what is built can be compared with the bare algorithm."""
+    words = {"walks": 9, "walked": 8, "talks": 7, "talked": 6, "walking": 5, "talking": 4}
+    source = RandomTrees()
+    tokenizer = train(words, 22, trees=source, profile="uncased")
+    trees = [(word, source.split_scores([word])[0], count) for word, count in words.items()]
+    assert dict(tokenizer.parts.entries) == build_vocabulary(trees, 22 - 5)
+
+
+def test_rare_characters_are_left_to_bytes_or_to_the_unknown_token():
+    text = "plain text " * 2000 + "naïve"
+    for profile, name in (("lossless", "ï"), ("uncased", "v")):
+        size = 266 if profile == "lossless" else 15
+        everything = train([text], size, profile=profile, character_coverage=1.0)
+        assert everything.token_to_id(name) is not None
+        assert train([text], size, profile=profile).token_to_id(name) is None
+    assert train([text], 266).decode(train([text], 266).encode("naïve")) == "naïve"
+    assert train([text], 15, profile="uncased").tokenize("v") == ["[UNK]"]
+
+
+def test_too_little_text_gives_fewer_tokens_and_says_so():
+    with pytest.warns(TreetokWarning, match="the text supports no more than 259 tokens; 5000 were asked for"):
+        assert train(["a b a"], 5000).vocab_size == 259
+
+
+def test_special_tokens_can_be_chosen():
+    tokenizer = train(SAMPLE_FILES, special_tokens=["<s>", "</s>"], profile="uncased")
+    assert tokenizer.special_tokens == {"<s>": 0, "</s>": 1, "[UNK]": 2}
+    assert train(SAMPLE_FILES, special_tokens=[]).special_tokens == {}
+
+
+def test_rare_words_can_be_left_out():
+    tokenizer = train(["often often often seldom"], 262, min_word_count=2, profile="lossless")
+    assert tokenizer.settings["distinct_words"] == 1
+    assert tokenizer.settings["words_in_corpus"] == 2
+
+
+def test_progress_is_reported_to_a_function():
+    stages = []
+    TreeTokenizer.train(SAMPLE_FILES, 1200, progress=lambda stage, done, total: stages.append(stage))
+    assert list(dict.fromkeys(stages)) == ["counting words", "building trees", "building the vocabulary"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "options", "message"),
+    [
+        ([], {}, "the corpus has no words"),
+        ([""], {}, "the corpus has no words"),
+        ({}, {}, "the corpus has no words"),
+        ([" \n"], {"profile": "uncased"}, "the corpus has no words"),
+        (["a b"], {"min_word_count": 2}, "no words that are frequent enough"),
+        (["a b"], {"profile": "cased"}, "unknown profile 'cased'"),
+        (["a b"], {"trees": "magic"}, "unknown trees 'magic'"),
+        (["a b"], {"trees": "neural"}, "choose 'counts'"),
+        (["a b"], {"trees": 3}, "trees of type int have no split_scores"),
+        (["a b"], {"vocab_size": 100}, "vocabulary of 100 is too small: 3 characters.*need at least 257"),
+        (["a b"], {"vocab_size": 6, "profile": "uncased"}, "vocabulary of 6 is too small.*need at least 7"),
+        (["a b"], {"vocab_size": 0}, "vocab_size must be a whole number of 1 or more"),
+        (["a b"], {"vocab_size": "many"}, "vocab_size must be a whole number"),
+        (["a b"], {"seed": -1}, "seed must be a whole number of 0 or more"),
+        (["a b"], {"character_coverage": 0}, "character_coverage must be above 0"),
+        (["a b"], {"pruning_rate": 1}, "pruning rate must lie between 0 and 1"),
+        (["a b"], {"special_tokens": "<s>"}, "special_tokens is a list of strings"),
+        (["a b"], {"special_tokens": ["<s>", "<s>"]}, "a special token is given twice"),
+        (["a b"], {"special_tokens": [""]}, "must be a string that is not empty"),
+        (7, {}, "a corpus is paths, texts or word counts, not int"),
+    ],
+)
+def test_bad_input(corpus, options, message):
+    with pytest.raises(TreetokError, match=message):
+        train(corpus, **{"vocab_size": 300, **options})
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[1.0]], "gave 1 answers for 2 words"),
+        ([[1.0], [1.0]], "shape"),
+        ([[1.0, float("nan")], [1.0, 2.0]], "not a finite number"),
+    ],
+)
+def test_a_source_that_answers_badly(answer, message):
+    class Bad:
+        def split_scores(self, words):
+            return answer
+
+    with pytest.raises(TreetokError, match=message):
+        train(["abc abd"], 300, trees=Bad(), profile="uncased")
