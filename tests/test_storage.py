@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
-from treetok import TreeTokenizer, TreetokError, storage
+from treetok import TreeTokenizer, TreetokError
 from treetok.lexicon import Lexicon
-from treetok.storage import read_token, write_token
+from treetok.storage import loading
+from treetok.storage.tokens_as_text import read_token, write_token
 
 FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
 
@@ -111,22 +112,41 @@ def test_a_full_disk_leaves_the_old_tokenizer(saved, uncased, monkeypatch, faili
     assert contents(saved) == before
 
 
-@pytest.mark.parametrize("failing_call", range(10))
-def test_a_failure_while_renaming_leaves_the_old_tokenizer(saved, uncased, monkeypatch, failing_call):
-    before = contents(saved)
-    replace = Path.replace
+class Crash(BaseException):
+    """The process is gone: nothing of it runs any more."""
+
+
+def crash_at(monkeypatch, call: int, method: str) -> None:
+    original = getattr(Path, method)
     calls = []
 
-    def replace_until_it_fails(self, target):
-        calls.append(target)
-        if len(calls) == failing_call + 1:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return replace(self, target)
+    def crashing(self, *arguments):
+        calls.append(self)
+        if len(calls) > call:
+            raise Crash
+        return original(self, *arguments)
 
-    monkeypatch.setattr(Path, "replace", replace_until_it_fails)
-    with pytest.raises(TreetokError, match="cannot save to"):
-        uncased.save(saved)
-    assert contents(saved) == before
+    monkeypatch.setattr(Path, method, crashing)
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+
+
+@pytest.mark.parametrize(
+    ("method", "call"), [("rename", 0), *[("replace", call) for call in range(5)], ("rmdir", 0)]
+)
+def test_a_crash_leaves_one_whole_tokenizer(saved, uncased, lossless, monkeypatch, sample_text, method, call):
+    with monkeypatch.context() as patched:
+        crash_at(patched, call, method)
+        with pytest.raises(Crash):
+            uncased.save(saved)
+    survivor = TreeTokenizer.load(saved)
+    assert survivor.profile == ("lossless" if method == "rename" else "uncased")
+    assert survivor.encode(sample_text) == {"lossless": lossless, "uncased": uncased}[survivor.profile].encode(
+        sample_text
+    )
+    # The next save clears up.
+    lossless.save(saved)
+    assert TreeTokenizer.load(saved).profile == "lossless"
+    assert [path.name for path in saved.iterdir() if path.name == ".treetok-arriving"] == []
 
 
 def test_saving_where_there_is_a_file(tmp_path, lossless):
@@ -150,7 +170,7 @@ def test_nothing_there(tmp_path):
         TreeTokenizer.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name != "treetok.json"])
+@pytest.mark.parametrize("name", ["lexicon.safetensors", "ngrams.safetensors", "vocab.tsv"])
 @pytest.mark.parametrize("damage", ["missing", "shorter", "flipped"])
 def test_a_damaged_file_is_named(saved, name, damage):
     path = saved / name
@@ -163,6 +183,14 @@ def test_a_damaged_file_is_named(saved, name, damage):
         path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
     with pytest.raises(TreetokError, match=rf"{name} is (damaged|missing)"):
         TreeTokenizer.load(saved)
+
+
+def test_the_model_card_is_for_people_to_edit(saved, tmp_path):
+    (saved / "MODEL_CARD.md").write_text("# Mine", encoding="utf-8")
+    TreeTokenizer.load(saved).save(tmp_path / "copy")
+    assert (tmp_path / "copy" / "MODEL_CARD.md").read_text(encoding="utf-8") == "# Mine"
+    (saved / "MODEL_CARD.md").unlink()
+    assert TreeTokenizer.load(saved).vocab_size == 1500
 
 
 @pytest.mark.parametrize(
@@ -248,7 +276,7 @@ def test_arrays_that_make_no_sense(saved, name, arrays):
 
 
 def test_a_huge_head_is_not_read(saved, monkeypatch):
-    monkeypatch.setattr(storage, "LONGEST_HEAD", 100)
+    monkeypatch.setattr(loading, "LONGEST_HEAD", 100)
     with pytest.raises(TreetokError, match="larger than 100 bytes"):
         TreeTokenizer.load(saved)
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.corpus.reading import decode as decode_utf8
-from treetok.storage import write_character
+from treetok.storage.tokens_as_text import write_character
 
 SPACE = "␣"
 

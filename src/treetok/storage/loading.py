@@ -1,23 +1,12 @@
-"""A tokenizer on disk: a directory of plain files, without pickle, checked when it is loaded.
-
-treetok.json          format version, profile, special tokens, settings, size and SHA-256 of every other file
-vocab.tsv             token and count, a line each, in the order of the ids
-ngrams.safetensors    counts of n-grams, where trees come from counts
-lexicon.safetensors   words whose trees were worked out in advance
-MODEL_CARD.md         for people
-"""
+"""Loading: whatever is missing, damaged or from a newer version is refused by name, before it can do harm."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,157 +20,17 @@ from treetok.errors import TreetokError
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
 from treetok.sources import CountTrees, TreeSource
+from treetok.storage.layout import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY, find_file
+from treetok.storage.tokens_as_text import read_token
 from treetok.text import profile_named
 from treetok.tokens import Entry, TokenTable
 
-FORMAT = 1
-HEAD = "treetok.json"
-VOCABULARY = "vocab.tsv"
-NGRAMS = "ngrams.safetensors"
-LEXICON = "lexicon.safetensors"
-CARD = "MODEL_CARD.md"
-FILES = (VOCABULARY, NGRAMS, LEXICON, CARD)
 LONGEST_HEAD = 16 << 20
 # Counts are added up in 64 bits.
 LARGEST_TOTAL = 1 << 60
 
 Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
-
-
-# ---- tokens as text
-
-ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|x[0-9a-f]{2}|.?)")
-
-
-def write_token(entry: Entry) -> str:
-    r"""A token as it stands in vocab.tsv: `\xe4` is a byte, `\u` and `\U` escape characters.
-
-    >>> print(write_token(" caf\u00e9\t"), write_token(0xE4))
-     café\u0009 \xe4
-    """
-    if isinstance(entry, int):
-        return f"\\x{entry:02x}"
-    return "".join(write_character(character) for character in entry)
-
-
-def write_character(character: str) -> str:
-    if character == " " or (character != "\\" and character.isprintable()):
-        return character
-    code_point = ord(character)
-    return f"\\u{code_point:04x}" if code_point < 0x10000 else f"\\U{code_point:08x}"
-
-
-def read_token(written: str) -> Entry:
-    r"""The reverse of `write_token`.
-
-    >>> read_token("caf\\u00e9"), read_token("\\xe4")
-    ('café', 228)
-    """
-    if re.fullmatch(r"\\x[89a-f][0-9a-f]", written):
-        return int(written[2:], 16)
-
-    def character(match: re.Match[str]) -> str:
-        code = match[1]
-        if code[:1] not in ("u", "U") or len(code) < 5 or int(code[1:], 16) > 0x10FFFF:
-            raise ValueError(f"bad escape {match[0]!r}")
-        return chr(int(code[1:], 16))
-
-    token = ESCAPE.sub(character, written)
-    token.encode()
-    if not token:
-        raise ValueError("an empty token")
-    return token
-
-
-# ---- saving
-
-
-def save_parts(parts: TokenizerParts, directory: str | os.PathLike[str]) -> None:
-    """Write all files beside the directory's own, then put them in place; on any error the old ones stay."""
-    target = Path(directory)
-    try:
-        if target.exists() and not target.is_dir():
-            raise TreetokError(f"cannot save to {target}: it is a file, not a directory")
-        target.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".treetok-save-", dir=target))
-        try:
-            write_files(parts, staging)
-            put_in_place(staging, target)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        raise TreetokError(f"cannot save to {target}: {error.strerror or error}") from None
-
-
-def write_files(parts: TokenizerParts, directory: Path) -> None:
-    lines = [f"{write_token(entry)}\t{count}\n" for entry, count in parts.entries]
-    contents = {VOCABULARY: "".join(lines).encode(), CARD: model_card(parts).encode()}
-    source = "custom"
-    if isinstance(parts.source, CountTrees):
-        source = "counts"
-        contents[NGRAMS] = safetensors.numpy.save({"hashes": parts.source.hashes, "counts": parts.source.counts})
-    if len(parts.lexicon):
-        text = np.frombuffer(parts.lexicon.text.encode(), dtype=np.uint8)
-        arrays: Arrays = {"text": text, "lengths": parts.lexicon.lengths, "depths": parts.lexicon.depths}
-        contents[LEXICON] = safetensors.numpy.save(arrays)
-    head = {
-        "format": FORMAT,
-        "profile": parts.profile,
-        "trees": source,
-        "special_tokens": dict(parts.special_tokens),
-        "settings": dict(parts.settings),
-        "files": {
-            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-            for name, content in sorted(contents.items())
-        },
-    }
-    contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
-    for name, content in contents.items():
-        with (directory / name).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def put_in_place(staging: Path, target: Path) -> None:
-    """Move the new files in and the old ones out. Renaming takes no room on the disk; should it fail all the
-    same, what was moved is moved back. A crash in between leaves files that do not belong together, which
-    loading notices by their checksums. Files that are not a tokenizer's are left alone."""
-    old = staging / "old"
-    old.mkdir()
-    undo: list[Callable[[], object]] = []
-    try:
-        for name in (HEAD, *FILES):
-            if (target / name).exists():
-                (target / name).replace(old / name)
-                undo.append(partial((old / name).replace, target / name))
-        for name in (*FILES, HEAD):
-            if (staging / name).exists():
-                (staging / name).replace(target / name)
-                undo.append(partial((target / name).replace, staging / name))
-    except BaseException:
-        for step in reversed(undo):
-            with contextlib.suppress(OSError):
-                step()
-        raise
-
-
-def model_card(parts: TokenizerParts) -> str:
-    if parts.card is not None:
-        return parts.card
-    pieces = len(parts.entries)
-    rows = {
-        "profile": parts.profile,
-        "tokens": f"{pieces + len(parts.special_tokens)}, of them {len(parts.special_tokens)} special",
-        "words whose trees are kept": len(parts.lexicon),
-        **parts.settings,
-    }
-    table = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in rows.items())
-    return f"# A TreeTok tokenizer\n\n| | |\n|---|---|\n{table}\n"
-
-
-# ---- loading
 
 
 def shipped_names() -> list[str]:
@@ -206,11 +55,11 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
 def load_parts(name_or_directory: str | os.PathLike[str], trees: TreeSource | None = None) -> TokenizerParts:
     """Read a directory; everything that is missing, damaged or from a newer version is refused by name."""
     directory = find_directory(name_or_directory)
-    head = read_head(directory / HEAD)
+    head = read_head(find_file(directory, HEAD))
     try:
         profile = profile_named(head["profile"])
         files, special_tokens = head["files"], head["special_tokens"]
-        contents = {name: read_checked(directory / name, files[name]) for name in FILES if name in files}
+        contents = {name: read_checked(find_file(directory, name), files[name]) for name in FILES if name in files}
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
         if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
             raise TreetokError("the special tokens are not named and numbered")
@@ -246,7 +95,7 @@ def load_parts(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
         lexicon,
         source,
         settings,
-        contents[CARD].decode() if CARD in contents else None,
+        read_card(find_file(directory, CARD)),
     )
 
 
@@ -284,6 +133,14 @@ def read_checked(path: Path, expected: dict[str, Any]) -> bytes:
     if hashlib.sha256(content).hexdigest() != expected["sha256"]:
         raise TreetokError(f"{path} is damaged: its checksum is not the one in {HEAD}")
     return content
+
+
+def read_card(path: Path) -> str | None:
+    """What stands in the model card now; people may edit it, and nothing depends on it."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
 
 
 def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]]:

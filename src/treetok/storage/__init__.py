@@ -1,0 +1,13 @@
+"""A tokenizer on disk: a directory of plain files, without pickle, checked when it is loaded.
+
+treetok.json          format version, profile, special tokens, settings, size and SHA-256 of the data files
+vocab.tsv             token and count, a line each, in the order of the ids
+ngrams.safetensors    counts of n-grams, where trees come from counts
+lexicon.safetensors   words whose trees were worked out in advance
+MODEL_CARD.md         for people: may be edited or removed
+"""
+
+from treetok.storage.loading import find_directory, load_parts, shipped_names
+from treetok.storage.saving import save_parts
+
+__all__ = ["find_directory", "load_parts", "save_parts", "shipped_names"]
