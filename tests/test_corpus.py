@@ -153,6 +153,8 @@ def test_other_bad_input(tmp_path):
         counted(tmp_path)
     with pytest.raises(TreetokError, match="count of 'a' must be a whole number"):
         counted({"a": 1.5})
+    with pytest.raises(TreetokError, match="counts add up to more than"):
+        counted({"a": 10**15, "b": 1})
     with pytest.raises(TreetokError, match="text must be str, not int"):
         counted([1, 2])
     with pytest.raises(TreetokError, match="not bytes"):

@@ -18,6 +18,8 @@ from treetok.text import Profile, check_encodable
 BYTES_PER_WORD = 160
 DEFAULT_MEMORY_LIMIT = 4 << 30
 MOST_CHUNKS = 500_000
+# A word has up to 64 characters, and what is counted per character must fit into 64 bits.
+LARGEST_TOTAL = 10**15
 
 
 class WordCounter:
@@ -58,6 +60,8 @@ class WordCounter:
     def counts(self) -> dict[str, int]:
         """The words and how often each occurs, in the order of the words."""
         self._settle()
+        if self._words.total() > LARGEST_TOTAL:
+            raise TreetokError(f"the counts add up to more than {LARGEST_TOTAL}")
         return dict(sorted(self._words.items()))
 
     def _settle(self) -> None:
