@@ -20,8 +20,9 @@ from treetok.errors import TreetokError
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
 from treetok.sources import CountTrees, TreeSource
-from treetok.storage.layout import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY, find_file
+from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY
 from treetok.storage.tokens_as_text import read_token
+from treetok.storage.whole import find_file
 from treetok.text import profile_named
 from treetok.tokens import Entry, TokenTable
 

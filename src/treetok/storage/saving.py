@@ -1,55 +1,30 @@
-"""Saving: a directory gets the new tokenizer as a whole, or keeps the old one."""
+"""Saving: a tokenizer as the bytes of its files."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
-from treetok.errors import TreetokError
 from treetok.parts import TokenizerParts
 from treetok.sources import CountTrees
-from treetok.storage.layout import ARRIVING, CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY, finish_save
+from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY
 from treetok.storage.tokens_as_text import write_token
+from treetok.storage.whole import write_whole
 
 
 def save_parts(parts: TokenizerParts, directory: str | os.PathLike[str]) -> None:
-    """Write all files into a folder beside the directory's own files; give that folder the name that makes its
-    files count; move them. Until the folder has the name, the old tokenizer is untouched, and from then on the
-    new one is complete, however the rest ends. Files that are not a tokenizer's are left alone."""
-    target = Path(directory)
-    try:
-        if target.exists() and not target.is_dir():
-            raise TreetokError(f"cannot save to {target}: it is a file, not a directory")
-        target.mkdir(parents=True, exist_ok=True)
-        finish_save(target)
-        writing = Path(tempfile.mkdtemp(prefix=".treetok-writing-", dir=target))
-        try:
-            names = write_files(parts, writing)
-            writing.rename(target / ARRIVING)
-        except BaseException:
-            shutil.rmtree(writing, ignore_errors=True)
-            raise
-        finish_save(target)
-        for name in FILES:
-            if name not in names:
-                with contextlib.suppress(FileNotFoundError):
-                    (target / name).unlink()
-    except OSError as error:
-        raise TreetokError(f"cannot save to {target}: {error.strerror or error}") from None
+    """A directory gets the new tokenizer as a whole, or keeps the old one."""
+    contents = contents_of_files(parts)
+    write_whole(directory, contents, HEAD, obsolete=[name for name in FILES if name not in contents])
 
 
-def write_files(parts: TokenizerParts, directory: Path) -> list[str]:
-    """Write every file to the disk; returns their names."""
+def contents_of_files(parts: TokenizerParts) -> dict[str, bytes]:
     lines = [f"{write_token(entry)}\t{count}\n" for entry, count in parts.entries]
     contents = {VOCABULARY: "".join(lines).encode()}
     source = "custom"
@@ -77,12 +52,7 @@ def write_files(parts: TokenizerParts, directory: Path) -> list[str]:
     }
     contents[CARD] = model_card(parts).encode()
     contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
-    for name, content in contents.items():
-        with (directory / name).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    return list(contents)
+    return contents
 
 
 def model_card(parts: TokenizerParts) -> str:

@@ -1,0 +1,1 @@
+"""The neural model that learns word trees from raw text. The only part of the package that imports PyTorch."""

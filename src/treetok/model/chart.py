@@ -1,0 +1,127 @@
+"""Charts, and the two passes over them.
+
+A chart plan is nothing but numbers: which rows of the inside table are the halves of which cells, and which cells
+are the parents of which. Complete and pruned charts differ only in how these numbers come about.
+
+Shapes: C cells of a level, K ways to split each, P parents of each, D dimensions, W words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from treetok.model.composition import CompositionModel, norm, precise
+
+
+@dataclass(frozen=True)
+class InsideLevel:
+    """Cells whose halves are all in the table before them; they become its next rows."""
+
+    left_CK: Tensor
+    right_CK: Tensor
+
+
+@dataclass(frozen=True)
+class OutsideLevel:
+    """Cells whose parents are all in the outside table before them; they become its next rows.
+
+    parent_CP: rows of the outside table; sibling_CP: rows of the inside table; split_CP: where the weight of the
+    split that makes the cell stands among all split weights; side_CP: 0 where the sibling is on the right, else
+    1; exists_CP: False where a cell has fewer parents than others of its level, None where all have the same.
+    """
+
+    parent_CP: Tensor
+    sibling_CP: Tensor
+    split_CP: Tensor
+    side_CP: Tensor
+    exists_CP: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class ChartPlan:
+    """The inside table has one row per distinct character, then those of the levels. The outside table has one
+    row per word (its root), then those of the levels."""
+
+    # Of every inside row: the morpheme (or character) it is, 0 where it is none.
+    morpheme_of_row: Tensor
+    characters: int
+    inside_levels: list[InsideLevel]
+    # Of every outside row: the inside row of the same span, and the word it stands in.
+    row_of_outside: Tensor
+    word_of_outside: Tensor
+    outside_levels: list[OutsideLevel]
+    words: int
+
+    @property
+    def root_rows(self) -> Tensor:
+        """The inside rows of whole words."""
+        return self.row_of_outside[: self.words]
+
+
+@dataclass(frozen=True)
+class InsideResult:
+    vectors: Tensor
+    # The weights of all splits of all cells, level after level, and the scores they come from.
+    split_weights: Tensor
+    split_scores: Tensor
+
+
+def inside_pass(model: CompositionModel, plan: ChartPlan, morph_overriding: bool = True) -> InsideResult:
+    """Eq. 1, with MorphOverriding: bottom up, one level at a time."""
+    embedded = model.embedding(plan.morpheme_of_row)
+    if not morph_overriding:
+        empty = model.embedding.weight[0].expand_as(embedded)
+        embedded = torch.cat([embedded[: plan.characters], empty[plan.characters :]])
+    table = norm(embedded[: plan.characters])
+    all_scores, all_weights = [], []
+    done = plan.characters
+    for level in plan.inside_levels:
+        cells, ways = level.left_CK.shape
+        left_ND = table.index_select(0, level.left_CK.reshape(-1))
+        right_ND = table.index_select(0, level.right_CK.reshape(-1))
+        morpheme_CD = embedded[done : done + cells].to(table.dtype)
+        morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, ways, -1).reshape(cells * ways, -1)
+        score_N, vector_ND = model.inside(left_ND, right_ND, morpheme_ND)
+        score_CK = precise(score_N.view(cells, ways))
+        weight_CK = score_CK.softmax(-1)
+        vector_CD = (weight_CK.unsqueeze(-1).to(vector_ND.dtype) * vector_ND.view(cells, ways, -1)).sum(1)
+        table = torch.cat([table, vector_CD.to(table.dtype)])
+        all_scores.append(score_CK.reshape(-1))
+        all_weights.append(weight_CK.reshape(-1))
+        done += cells
+    if not plan.inside_levels:
+        nothing = precise(table.new_zeros(0))
+        return InsideResult(table, nothing, nothing)
+    return InsideResult(table, torch.cat(all_weights), torch.cat(all_scores))
+
+
+def outside_pass(model: CompositionModel, plan: ChartPlan, inside: InsideResult, roots_WD: Tensor) -> Tensor:
+    """The neural outside pass of the appendix: top down, one level at a time."""
+    table = roots_WD.to(inside.vectors.dtype)
+    for level in plan.outside_levels:
+        cells, parents = level.parent_CP.shape
+        parent_ND = table.index_select(0, level.parent_CP.reshape(-1))
+        sibling_ND = inside.vectors.index_select(0, level.sibling_CP.reshape(-1))
+        score_N, vector_ND = model.outside(parent_ND, sibling_ND, level.side_CP.reshape(-1))
+        score_CP = precise(score_N.view(cells, parents))
+        if level.exists_CP is not None:
+            score_CP = score_CP.masked_fill(~level.exists_CP, -torch.inf)
+        weight_CP = score_CP.softmax(-1).unsqueeze(-1).to(vector_ND.dtype)
+        vector_CD = (weight_CP * vector_ND.view(cells, parents, -1)).sum(1)
+        table = torch.cat([table, vector_CD.to(table.dtype)])
+    return table
+
+
+@torch.no_grad()
+def span_weights(plan: ChartPlan, inside: InsideResult) -> Tensor:
+    """The probability p that a span is in the tree, for every row of the outside table (appendix)."""
+    table = inside.split_weights.new_ones(plan.words)
+    for level in plan.outside_levels:
+        from_parents_CP = table[level.parent_CP] * inside.split_weights[level.split_CP]
+        if level.exists_CP is not None:
+            from_parents_CP = from_parents_CP.masked_fill(~level.exists_CP, 0)
+        table = torch.cat([table, from_parents_CP.sum(-1)])
+    return table

@@ -1,0 +1,106 @@
+"""The composition model: f_alpha composes two halves, f_beta looks at a span from outside (eq. 1, appendix).
+
+Shapes: N pairs, D dimensions, T tokens of one small encoder (3 inside, 2 outside), H heads.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from treetok.model.configuration import CompositionSizes
+
+
+class EncoderLayer(nn.Module):
+    """One Transformer layer over a handful of tokens that each have a role (left, right, morpheme, ...)."""
+
+    def __init__(self, sizes: CompositionSizes, roles: int) -> None:
+        super().__init__()
+        d = sizes.dimension
+        self.heads, self.dropout = sizes.heads, sizes.dropout
+        self.role = nn.Parameter(torch.randn(roles, d) * 0.02)
+        self.qkv = nn.Linear(d, 3 * d)
+        self.attended = nn.Linear(d, d)
+        self.hidden = nn.Linear(d, sizes.hidden)
+        self.output = nn.Linear(sizes.hidden, d)
+
+    def forward(self, x_NTD: Tensor) -> Tensor:
+        n, t, d = x_NTD.shape
+        qkv = self.qkv(x_NTD + self.role.to(x_NTD.dtype)).view(n, t, 3, self.heads, d // self.heads)
+        q_NTHd, k_NTHd, v_NTHd = qkv.unbind(2)
+        # Three tokens: products and sums fuse better than a batched matrix product of three by three.
+        scores_NTTH = (q_NTHd.unsqueeze(2) * k_NTHd.unsqueeze(1)).sum(-1) * (d // self.heads) ** -0.5
+        weights_NTTH = precise(scores_NTTH).softmax(2).to(v_NTHd.dtype)
+        mixed_NTD = (weights_NTTH.unsqueeze(-1) * v_NTHd.unsqueeze(1)).sum(2).reshape(n, t, d)
+        x_NTD = norm(x_NTD + self._drop(self.attended(mixed_NTD)))
+        fed_NTD = self.output(self._drop(F.gelu(self.hidden(x_NTD))))
+        return norm(x_NTD + self._drop(fed_NTD))
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout, self.training)
+
+
+def precise(x: Tensor) -> Tensor:
+    """Half-precision numbers as 32-bit ones, for softmax and losses; others as they are."""
+    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+
+
+def norm(x: Tensor) -> Tensor:
+    """Layer norm without parameters, as everywhere in the original."""
+    return F.layer_norm(x, x.shape[-1:])
+
+
+class Inside(nn.Module):
+    """f_alpha: the halves of a span and its morpheme embedding to a compatibility score and a vector."""
+
+    def __init__(self, sizes: CompositionSizes) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(sizes, roles=3) for _ in range(sizes.inside_layers))
+        self.score = nn.Linear(sizes.dimension, 1)
+
+    def forward(self, left_ND: Tensor, right_ND: Tensor, morpheme_ND: Tensor) -> tuple[Tensor, Tensor]:
+        x_NTD = torch.stack((left_ND, right_ND, morpheme_ND), 1)
+        for layer in self.layers:
+            x_NTD = layer(x_NTD)
+        return self.score(x_NTD[:, 2]).squeeze(-1), norm(x_NTD[:, 0] + x_NTD[:, 1])
+
+
+class Outside(nn.Module):
+    """f_beta and phi_beta: a parent's outside vector and a sibling's inside vector to a score and a vector.
+
+    `side_N` is 0 where the sibling stands on the right and 1 where it stands on the left.
+    """
+
+    def __init__(self, sizes: CompositionSizes) -> None:
+        super().__init__()
+        d = sizes.dimension
+        self.side = nn.Parameter(torch.randn(2, d) * 0.02)
+        self.layers = nn.ModuleList(EncoderLayer(sizes, roles=2) for _ in range(sizes.outside_layers))
+        self.score_of_parent = nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, 64))
+        self.score_of_sibling = nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, 64))
+
+    def forward(self, parent_ND: Tensor, sibling_ND: Tensor, side_N: Tensor) -> tuple[Tensor, Tensor]:
+        side_ND = self.side.to(sibling_ND.dtype).index_select(0, side_N)
+        x_NTD = torch.stack((parent_ND, sibling_ND + side_ND), 1)
+        for layer in self.layers:
+            x_NTD = layer(x_NTD)
+        score_N = (self.score_of_parent(x_NTD[:, 0]) * self.score_of_sibling(x_NTD[:, 1])).sum(-1) / 8
+        return score_N, norm(x_NTD[:, 0] + x_NTD[:, 1])
+
+
+class CompositionModel(nn.Module):
+    """The parameters of both passes.
+
+    Row 0 of `embedding` is E_empty, used where a span is no morpheme; row 1 is any character never seen.
+    """
+
+    def __init__(self, sizes: CompositionSizes, morphemes: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(morphemes, sizes.dimension)
+        nn.init.normal_(self.embedding.weight, std=0.1)
+        nn.init.zeros_(self.embedding.weight.data[0])
+        self.inside = Inside(sizes)
+        self.outside = Outside(sizes)
+        # The outside vector of a word's root where no context gives it.
+        self.root = nn.Parameter(torch.randn(sizes.dimension) * 0.02)

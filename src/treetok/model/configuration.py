@@ -1,0 +1,60 @@
+"""The sizes of every component; the defaults are those of the paper's appendix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from treetok.errors import TreetokError
+
+
+@dataclass(frozen=True)
+class CompositionSizes:
+    """The composition function f_alpha, the outside function f_beta, and the embeddings they work on."""
+
+    dimension: int = 128
+    heads: int = 4
+    hidden: int = 512
+    inside_layers: int = 4
+    outside_layers: int = 1
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.dimension % self.heads:
+            raise TreetokError(f"{self.heads} heads do not divide {self.dimension} dimensions")
+
+
+@dataclass(frozen=True)
+class LanguageModelSizes:
+    """The causal language model over composed words."""
+
+    layers: int = 3
+    heads: int = 4
+    dropout: float = 0.1
+    longest_sequence: int = 1024
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is learned from, with a switch for each ablation of the paper's Table 3.
+
+    count_power: losses over distinct words are weighted by their count in the batch to this power; 1 is the
+        paper's mean over running words.
+    """
+
+    context: bool = True
+    context_root: bool = True
+    morph_overriding: bool = True
+    span_loss: bool = True
+    span_weights: bool = True
+    count_power: float = 1.0
+
+
+@dataclass(frozen=True)
+class ModelConfiguration:
+    composition: CompositionSizes = field(default_factory=CompositionSizes)
+    language_model: LanguageModelSizes = field(default_factory=LanguageModelSizes)
+    objective: Objective = field(default_factory=Objective)
+    chart: Literal["complete", "pruned"] = "complete"
+    # Longer words are kept out of training; they are still tokenized.
+    longest_word: int = 20

@@ -1,0 +1,10 @@
+"""The files of a tokenizer."""
+
+FORMAT = 1
+HEAD = "treetok.json"
+VOCABULARY = "vocab.tsv"
+NGRAMS = "ngrams.safetensors"
+LEXICON = "lexicon.safetensors"
+CARD = "MODEL_CARD.md"
+# All but the head.
+FILES = (VOCABULARY, NGRAMS, LEXICON, CARD)

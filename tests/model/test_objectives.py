@@ -1,0 +1,163 @@
+"""Losses against sums over single words, and where batches and trees come from."""
+
+import random
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+
+from treetok import Tree  # noqa: E402
+from treetok.corpus.sequences import read_sequence  # noqa: E402
+from treetok.model.batches import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
+from treetok.model.complete_chart import CompleteCharts  # noqa: E402
+from treetok.model.configuration import (  # noqa: E402
+    CompositionSizes,
+    LanguageModelSizes,
+    ModelConfiguration,
+    Objective,
+)
+from treetok.model.induction import CompositionTrees  # noqa: E402
+from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.objectives import TreeLearner  # noqa: E402
+from treetok.model.reference import RecursiveModel  # noqa: E402
+from treetok.model.substrings import tabulate_substrings  # noqa: E402
+from treetok.text import profile_named  # noqa: E402
+
+SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2, dropout=0.0)
+LM_SIZES = LanguageModelSizes(layers=2, heads=2, dropout=0.0, longest_sequence=32)
+LONGEST = 5
+
+
+def make(seed, objective):
+    """A text over few letters, some words of which are too long; its batches, a learner, the recursion."""
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    text = " ".join("".join(rng.choices("abc", k=rng.choice([1, 2, 3, 4, 5, 9]))) for _ in range(30))
+    sequence = read_sequence([text], profile_named("uncased"))
+    words = [word for word in sequence.words if len(word) <= LONGEST]
+    strings = {word[i:j] for word in words for i in range(len(word)) for j in range(i + 2, len(word) + 1)}
+    morphemes = MorphemeVocabulary("abc", [s for s in sorted(strings) if rng.random() < 0.4])
+    table = tabulate_substrings(words)
+    charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), "cpu")
+    maker = BatchMaker(chart_numbers(sequence, words), table.lengths, charts.plan, 2, 6, seed, "cpu")
+    configuration = ModelConfiguration(SIZES, LM_SIZES, objective, longest_word=LONGEST)
+    learner = TreeLearner(configuration, len(morphemes)).double()
+    number = (
+        morphemes.number if objective.morph_overriding else lambda s: morphemes.number(s) if len(s) == 1 else 0
+    )
+    return words, maker, learner, RecursiveModel(learner.composition, number), morphemes
+
+
+def running_words(maker, words, step):
+    """The text of a batch, drawn again by hand: None for a word too long."""
+    batch = maker.draw(step)
+    generator = torch.Generator().manual_seed(mixed_seed(maker.seed, step))
+    starts = torch.randint(0, len(maker.numbers) - 6 + 1, (2, 1), generator=generator)
+    numbers = maker.numbers[starts + torch.arange(6)].tolist()
+    return batch, [[None if n == TOO_LONG else words[n] for n in row] for row in numbers]
+
+
+def losses_by_definition(learner, recursive, morphemes, batch, text):
+    """The three losses as sums over running words and their spans."""
+    objective = learner.configuration.objective
+    distinct = sorted(
+        {w for row in text for w in row if w},
+        key=lambda w: batch.words_BT.flatten()[[x for row in text for x in row].index(w)].item(),
+    )
+    count = {w: sum(row.count(w) for row in text) for w in distinct}
+    vectors = [recursive.inside(w)[0] for w in distinct] + [learner.long_word]
+    place = {w: i for i, w in enumerate(distinct)} | {None: len(distinct)}
+    roots = dict.fromkeys(distinct, learner.composition.root)
+    next_word = 0.0
+    if objective.context:
+        losses, before = [], []
+        for row in text:
+            states = learner.language_model(torch.stack([vectors[place[w]] for w in row])[None])[0]
+            before += [learner.composition.root, *states[:-1]]
+            for state, following in zip(states[:-1], row[1:], strict=True):
+                logits = torch.stack(vectors) @ state / SIZES.dimension**0.5
+                losses.append(-logits.log_softmax(0)[place[following]])
+        next_word = torch.stack(losses).mean()
+        if objective.context_root:
+            roots = {w: before[batch.chosen_W[place[w]]] for w in distinct}
+    sums = {"character": [0.0, 0.0], "span": [0.0, 0.0]}
+    for w in distinct:
+        for i in range(len(w)):
+            for j in range(i + 1, len(w) + 1):
+                number = morphemes.number(w[i:j])
+                kind = "character" if j - i == 1 else "span"
+                if (
+                    not number
+                    or (kind == "character" and len(w) == 1)
+                    or (kind == "span" and not objective.span_loss)
+                ):
+                    continue
+                weight = count[w] ** objective.count_power
+                if kind == "span" and objective.span_weights:
+                    weight *= recursive.span_weight(w, i, j)
+                logits = learner.composition.embedding.weight @ recursive.outside(w, i, j, roots[w])
+                sums[kind][0] -= weight * logits.log_softmax(0)[number].item()
+                sums[kind][1] += weight
+    character, span = (total / weights if weights else 0.0 for total, weights in sums.values())
+    return character, span, next_word
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "objective",
+    [
+        Objective(),
+        Objective(count_power=0.5),
+        Objective(context=False),
+        Objective(context_root=False),
+        Objective(morph_overriding=False),
+        Objective(span_loss=False),
+        Objective(span_weights=False),
+    ],
+    ids=["all", "power", "no-context", "no-context-root", "no-overriding", "no-span-loss", "no-span-weights"],
+)
+def test_losses_equal_their_definition(seed, objective):
+    words, maker, learner, recursive, morphemes = make(seed, objective)
+    batch, text = running_words(maker, words, step=seed + 5)
+    losses = learner(batch)
+    expected = losses_by_definition(learner, recursive, morphemes, batch, text)
+    got = (losses.character.item(), losses.span.item(), losses.next_word.item())
+    assert got == pytest.approx([x if isinstance(x, float) else x.item() for x in expected], abs=1e-5)
+    assert losses.total.item() == pytest.approx(sum(got))
+
+
+def test_batches_depend_on_seed_and_step_alone():
+    maker = make(1, Objective())[1]
+    for step in (0, 7):
+        one, other = maker.draw(step), maker.draw(step)
+        assert torch.equal(one.words_BT, other.words_BT)
+        assert torch.equal(one.chosen_W, other.chosen_W)
+    assert not torch.equal(maker.draw(0).chosen_W, maker.draw(1).chosen_W)
+
+
+def test_every_word_is_chosen_where_it_stands():
+    maker = make(2, Objective())[1]
+    batch = maker.draw(3)
+    flat = batch.words_BT.flatten()
+    assert torch.equal(flat[batch.chosen_W], torch.arange(batch.plan.words))
+    assert torch.equal(torch.bincount(flat, minlength=batch.plan.words + 1)[:-1], batch.count_W)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_trees_split_at_the_highest_weight(seed, monkeypatch):
+    monkeypatch.setattr("treetok.model.induction.LETTERS_AT_ONCE", 12)
+    words, _, learner, recursive, morphemes = make(seed, Objective())
+    source = CompositionTrees(learner.composition, morphemes)
+    words = [*words, "abcabc", "b", "xax"]
+
+    def spans(word, start=0):
+        found = [(start, start + len(word))]
+        if len(word) > 1:
+            k = int(recursive.inside(word)[1].argmax()) + 1
+            found += spans(word[:k], start) + spans(word[k:], start + k)
+        return found
+
+    for word, scores in zip(words, source.split_scores(words), strict=True):
+        assert scores.dtype == np.float32
+        assert sorted(Tree(word, scores).spans()) == sorted(spans(word))
