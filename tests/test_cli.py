@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SAMPLE_FILES
+from conftest import ROOT, SAMPLE_FILES
 from treetok import TreeTokenizer, __version__
 from treetok.cli import main
 
@@ -115,6 +115,9 @@ def bad_inputs(tmp_path):
     yield ["train", good, *out, "--trees", "oracle"], "unknown trees 'oracle'"
     yield ["train", good, *out, "--memory-limit", "lots"], "not an amount of memory"
     yield ["train", good, "-o", good], "it is a file, not a directory"
+    yield ["train", good, "-o", ""], "it is not the name of a directory"
+    yield ["train", good, "-o", good / "below"], "cannot save to"
+    yield ["info", "x" * 300], "no tokenizer"
     yield ["encode", "--model", "nope"], "no tokenizer 'nope'"
     yield ["encode", "--model", tmp_path], "treetok.json is missing"
     yield ["encode", "--model", "en", latin], "latin.txt, line 2: byte 0xe9 is not UTF-8"
@@ -136,7 +139,7 @@ def test_bad_input_is_one_clear_line_and_status_1(tmp_path, capsys):
         assert errors.count("\n") == 1
         assert message in errors, arguments
         tried += 1
-    assert tried == 18
+    assert tried == 21
     assert not (tmp_path / "out").exists()
 
 
@@ -145,6 +148,29 @@ def test_ids_out_of_range_name_the_line():
     assert status == 1
     assert output.count("\n") == 1
     assert errors == "treetok: standard input, line 2: there is no token 99999: ids run from 0 to 3999\n"
+
+
+def test_output_that_cannot_be_written_is_one_line():
+    for command in ("info en", "tree walk --model en", "encode --model en < README.md"):
+        line = f"{sys.executable} -m treetok {command} > /dev/full"
+        result = subprocess.run(["bash", "-c", line], capture_output=True, check=False, cwd=ROOT)
+        assert result.returncode == 1
+        assert result.stderr == b"treetok: No space left on device\n"
+
+
+def test_closed_streams_are_no_disaster():
+    for line in ("info en >&-", "info en 2>&-", "encode --model en < README.md >&-"):
+        command = f"{sys.executable} -m treetok {line}"
+        result = subprocess.run(["bash", "-c", command], capture_output=True, check=False, cwd=ROOT)
+        assert (result.returncode, result.stderr) == (0, b"")
+    command = f"{sys.executable} -m treetok encode --model en <&-"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (1, b"treetok: standard input is closed\n")
+
+
+def test_training_reads_standard_input(tmp_path):
+    status, output, _ = run("train", "-", "-o", tmp_path / "m", "--vocab-size", 260, text=b"low lower lowest")
+    assert (status, output) == (0, f"{tmp_path / 'm'}: 260 tokens, profile lossless\n")
 
 
 def test_a_failed_training_leaves_the_old_model(model, tmp_path):

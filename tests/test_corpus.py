@@ -3,6 +3,8 @@ import gzip
 import io
 import json
 import lzma
+import os
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -69,10 +71,33 @@ def test_text_without_breaks_is_read_in_bounded_pieces(monkeypatch):
     assert max(map(len, pieces)) <= 16
 
 
+def test_several_frames_of_zstd_are_one_text(tmp_path):
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(zstandard.compress(b"walk ") + zstandard.compress(b"talk " * 100_000))
+    assert counted(path) == {"talk": 100_000, "walk": 1}
+
+
+def test_pipes_can_be_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("walk talk walk",))
+    writer.start()
+    assert counted(pipe) == {"talk": 1, "walk": 2}
+    writer.join()
+
+
+def test_nothing_but_spaces_is_read_in_bounded_pieces(monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_UNBROKEN", 1000)
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 100)
+    pieces = list(reading.read_plain(io.BytesIO(b" " * 20_000), Path("x")))
+    assert "".join(pieces) == " " * 20_000
+    assert max(map(len, pieces)) <= 1100
+
+
 def test_json_lines_and_parquet(tmp_path):
     texts = TEXT.split("\n")
     rows = tmp_path / "corpus.jsonl.gz"
-    rows.write_bytes(gzip.compress("\n".join(json.dumps({"id": 1, "body": text}) for text in texts).encode()))
+    rows.write_bytes(gzip.compress("\n".join(json.dumps({"body": text}) for text in [*texts, None]).encode()))
     table = tmp_path / "corpus.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2, 3, 4, 5], "body": [*texts, None]}), table)
     expected = Counter(word for text in texts for word in uncased.split(text))
@@ -90,8 +115,10 @@ def test_strings_in_a_list_are_texts_unless_they_name_files(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Path("walkers").write_text("from the file", encoding="utf-8")
     assert counted(["walkers"]) == {"file": 1, "from": 1, "the": 1}
-    assert counted(["walkers", "other"]) == {"other": 1, "walkers": 1}
-    assert counted(name for name in ["walkers"]) == {"walkers": 1}
+    assert counted(name for name in ["walkers"]) == {"file": 1, "from": 1, "the": 1}
+    assert counted(name for name in ["other", "walkers"]) == {"other": 1, "walkers": 1}
+    with pytest.raises(TreetokError, match=r"mixes files \('walkers'\) and texts \('other'\)"):
+        counted(["walkers", "other"])
     with pytest.raises(TreetokError, match=r"no such file: missing\.txt"):
         counted(["missing.txt"])
 
@@ -130,6 +157,14 @@ def test_progress_reaches_the_end(tmp_path, capsys):
         ("a.txt.gz", gzip.compress(b"x" * 999)[:-9], r"a\.txt\.gz is damaged or not what its name says"),
         ("a.txt.xz", b"plain", r"a\.txt\.xz is damaged or not what its name says"),
         ("a.txt.bz2", b"plain", r"cannot read .*a\.txt\.bz2|a\.txt\.bz2 is damaged"),
+        (
+            "a.txt.zst",
+            zstandard.compress(b"walk " * 999)[:-5],
+            r"a\.txt\.zst is damaged or not what its name says",
+        ),
+        ("a.json", b"[]", r"a\.json: JSON is read line by line"),
+        ("a.jsonl", b"[" * 100_000, r"a\.jsonl, line 1: JSON that is nested too deeply"),
+        ("a.jsonl", b'{"text": "\\ud800"}', r"a\.jsonl, line 1: the text has a lone surrogate"),
         ("a.txt.zst", b"plain", r"a\.txt\.zst is damaged or not what its name says"),
         ("a.parquet", b"plain", r"a\.parquet is damaged or not what its name says"),
     ],

@@ -2,6 +2,7 @@ import errno
 import hashlib
 import json
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
-from treetok import TreeTokenizer, TreetokError
+from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.storage import loading
 from treetok.storage.tokens_as_text import read_token, write_token
@@ -79,6 +80,40 @@ def test_what_is_no_token(written):
 
 
 # ---- saving over something
+
+
+def test_files_of_others_are_not_overwritten(tmp_path, lossless):
+    (tmp_path / "vocab.tsv").write_text("mine", encoding="utf-8")
+    with pytest.raises(TreetokError, match=r"it has a file vocab\.tsv that is not ours"):
+        lossless.save(tmp_path)
+    assert contents(tmp_path) == {"vocab.tsv": b"mine"}
+
+
+def test_a_directory_called_like_a_shipped_tokenizer(tmp_path, monkeypatch, lossless):
+    monkeypatch.chdir(tmp_path)
+    lossless.save("en")
+    with pytest.warns(TreetokWarning, match=r"the one in the directory is '\./en'"):
+        assert TreeTokenizer.load("en").vocab_size == 4000
+    assert TreeTokenizer.load("./en").vocab_size == 1500
+
+
+def test_readers_and_writers_at_once(tmp_path, lossless, uncased):
+    lossless.save(tmp_path)
+    failures = []
+
+    def save(tokenizer):
+        try:
+            for _ in range(15):
+                tokenizer.save(tmp_path)
+        except Exception as error:
+            failures.append(error)
+
+    writers = [threading.Thread(target=save, args=(tokenizer,)) for tokenizer in (lossless, uncased)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        assert TreeTokenizer.load(tmp_path).vocab_size == 1500
+    assert not failures
 
 
 def test_saving_replaces_a_tokenizer_and_nothing_else(tmp_path, lossless, uncased):

@@ -192,8 +192,22 @@ def test_wrong_types(lossless):
         lossless.decode(["a"])
     with pytest.raises(TreetokError, match="text must be str, not bytes"):
         lossless.encode(b"a")
-    with pytest.raises(TreetokError, match="encode_batch takes a list of texts"):
-        lossless.encode_batch("text")
+    for call, message in [
+        (lambda: lossless.encode_batch("text"), "a batch is a list of texts, not str"),
+        (lambda: lossless.encode_flat(None), "a batch is a list of texts, not NoneType"),
+        (lambda: lossless.encode_batch(["a"], threads=-1), "threads must be a whole number of 1 or more"),
+        (lambda: lossless.decode(5), "ids are a row of whole numbers, not int"),
+        (lambda: lossless.decode(b"abc"), "ids are a row of whole numbers, not bytes"),
+        (lambda: lossless.token_to_id([]), "a token is a string, not list"),
+        (lambda: lossless.encode("a", allowed_special=5), "allowed_special is 'all' or a list"),
+        (lambda: lossless.save(None), "it is not the name of a directory"),
+        (lambda: lossless.save(""), "it is not the name of a directory"),
+        (lambda: lossless.save("a\0b"), "cannot save to"),
+        (lambda: TreeTokenizer.load(None), "a tokenizer has a name or a directory"),
+        (lambda: TreeTokenizer.load("x" * 5000), "no tokenizer"),
+    ]:
+        with pytest.raises(TreetokError, match=message):
+            call()
     assert lossless.decode(np.array(lossless.encode("numpy ids"))) == "numpy ids"
 
 

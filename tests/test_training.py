@@ -1,6 +1,8 @@
 import random
 from collections import Counter
+from itertools import product
 
+import numpy as np
 import pytest
 
 from conftest import SAMPLE_FILES
@@ -89,6 +91,25 @@ def test_special_tokens_can_be_chosen():
     assert train(SAMPLE_FILES, special_tokens=[]).special_tokens == {}
 
 
+def test_every_covered_character_has_a_token_and_the_size_is_exact():
+    # Every é stands beside a rarer character that is not covered.
+    counts = {"low": 50, "lower": 30, "né": 2, "éü": 1, "éß": 1}
+    tokenizer = train(counts, 264, character_coverage=0.994)
+    assert tokenizer.token_to_id("é") is not None
+    assert tokenizer.token_to_id("ß") is None
+    assert tokenizer.vocab_size == 264
+
+
+def test_numpy_numbers_are_numbers():
+    assert train({"walks": np.int64(3)}, np.int32(262)).vocab_size == 262
+
+
+def test_words_dropped_for_memory_are_reported():
+    texts = ("".join(letters) for letters in product("abcdefghij", repeat=4))
+    with pytest.warns(TreetokWarning, match="rare words were dropped to stay within 300000 bytes"):
+        assert train(texts, 280, memory_limit=300_000).settings["dropped_words"] > 0
+
+
 def test_rare_words_can_be_left_out():
     tokenizer = train(["often often often seldom"], 262, min_word_count=2, profile="lossless")
     assert tokenizer.settings["distinct_words"] == 1
@@ -113,16 +134,29 @@ def test_progress_is_reported_to_a_function():
         (["a b"], {"trees": "magic"}, "unknown trees 'magic'"),
         (["a b"], {"trees": "neural"}, "choose 'counts'"),
         (["a b"], {"trees": 3}, "trees of type int have no split_scores"),
-        (["a b"], {"vocab_size": 100}, "vocabulary of 100 is too small: 3 characters.*need at least 257"),
+        (["a b"], {"vocab_size": 100}, "vocabulary of 100 is too small.*need at least 257"),
         (["a b"], {"vocab_size": 6, "profile": "uncased"}, "vocabulary of 6 is too small.*need at least 7"),
         (["a b"], {"vocab_size": 0}, "vocab_size must be a whole number of 1 or more"),
         (["a b"], {"vocab_size": "many"}, "vocab_size must be a whole number"),
         (["a b"], {"seed": -1}, "seed must be a whole number of 0 or more"),
-        (["a b"], {"character_coverage": 0}, "character_coverage must be above 0"),
-        (["a b"], {"pruning_rate": 1}, "pruning rate must lie between 0 and 1"),
+        (["a b"], {"character_coverage": 0}, "character_coverage must be a number above 0 and at most 1"),
+        (["a b"], {"pruning_rate": 1}, "pruning_rate must be a number above 0 and below 1"),
         (["a b"], {"special_tokens": "<s>"}, "special_tokens is a list of strings"),
-        (["a b"], {"special_tokens": ["<s>", "<s>"]}, "a special token is given twice"),
+        (["a b"], {"special_tokens": ["<s>", "<s>"]}, "the special token '<s>' is given twice"),
         (["a b"], {"special_tokens": [""]}, "must be a string that is not empty"),
+        (["a b"], {"special_tokens": {"<s>"}}, "special_tokens is a list of strings, not set"),
+        (["a b"], {"special_tokens": ["\ud800"]}, "lone surrogate"),
+        (["a b"], {"special_tokens": ["<0x80>"]}, "'<0x80>' cannot be a special token"),
+        (["a b"], {"special_tokens": ["a"]}, "'a' cannot be a special token"),
+        (
+            ["a the the"],
+            {"special_tokens": [" the"], "vocab_size": 259},
+            "' the' is both a special",
+        ),
+        (["a b"], {"profile": ["lossless"]}, "unknown profile"),
+        (["a b"], {"memory_limit": "4GB"}, "memory_limit must be a whole number"),
+        (["a b"], {"pruning_rate": None}, "pruning_rate must be a number"),
+        (["a b"], {"trees": LeftBranching}, "trees of type type have no split_scores"),
         (7, {}, "a corpus is paths, texts or word counts, not int"),
     ],
 )
@@ -137,6 +171,10 @@ def test_bad_input(corpus, options, message):
         ([[1.0]], "gave 1 answers for 2 words"),
         ([[1.0], [1.0]], "shape"),
         ([[1.0, float("nan")], [1.0, 2.0]], "not a finite number"),
+        ([None, [1.0, 2.0]], "no row of numbers for 'abc'|shape"),
+        ([["x", "y"], [1.0, 2.0]], "no row of numbers for 'abc'"),
+        (None, "gave NoneType instead of a list"),
+        (iter([]), "instead of a list"),
     ],
 )
 def test_a_source_that_answers_badly(answer, message):

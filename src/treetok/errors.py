@@ -1,4 +1,9 @@
-"""The one family of exceptions that is raised on purpose."""
+"""The one family of exceptions that is raised on purpose, and checks of numbers that raise it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
 
 
 class TreetokError(Exception):
@@ -7,3 +12,27 @@ class TreetokError(Exception):
 
 class TreetokWarning(UserWarning):
     """Something worth knowing that did not stop the work."""
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A whole number (also a numpy one) that is large enough.
+
+    >>> whole_number("vocab_size", 300, least=1)
+    300
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or number < least:
+        raise TreetokError(f"{name} must be a whole number of {least} or more, not {value!r}")
+    return number
+
+
+def share(name: str, value: Any, may_be_one: bool) -> float:
+    """A number above 0 and below (or at most) 1."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and value > 0 and (value < 1 or (may_be_one and value == 1)):
+        return float(value)
+    limit = "at most" if may_be_one else "below"
+    raise TreetokError(f"{name} must be a number above 0 and {limit} 1, not {value!r}")

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, whole_number
 from treetok.parts import TokenizerParts
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource, scores_of_words
@@ -104,8 +104,10 @@ class TreeTokenizer:
     ) -> TreeTokenizer:
         """Train on paths, on an iterable of strings, or on a mapping from words to counts.
 
-        vocab_size: number of ids in all, special tokens (and bytes, in `lossless`) included.
+        vocab_size: number of ids in all, special tokens (and bytes, in `lossless`) included. Where the text is
+            too small for so many, there are fewer, and a warning says so.
         trees: "counts", or any object with `split_scores(words)`.
+        seed: for what is drawn at random; trees from counts draw nothing.
         special_tokens: the profile's own when None.
         text_column: which column of JSON lines and Parquet files holds the text.
         min_word_count: words seen less often are left out.
@@ -165,6 +167,8 @@ class TreeTokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token, None where there is none. Bytes are called <0x80> to <0xFF>."""
+        if not isinstance(token, str):
+            raise TreetokError(f"a token is a string, not {type(token).__name__}")
         return self._table.id_of_name.get(token)
 
     def id_to_token(self, token_id: int) -> str:
@@ -198,9 +202,10 @@ class TreeTokenizer:
         self, texts: Sequence[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
     ) -> list[list[int]]:
         """The ids of every text, by one thread where `threads` is None."""
-        if isinstance(texts, str):
-            raise TreetokError("encode_batch takes a list of texts; for one text there is encode")
-        if not threads or threads == 1:
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise TreetokError(f"a batch is a list of texts, not {type(texts).__name__}")
+        threads = 1 if threads is None else whole_number("threads", threads, least=1)
+        if threads == 1:
             return [self.encode(text, allowed_special=allowed_special) for text in texts]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda text: self.encode(text, allowed_special=allowed_special), texts))
@@ -248,6 +253,8 @@ class TreeTokenizer:
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
         """The text of ids. In `lossless` exactly what was encoded; in `uncased` the tokens with spaces between
         them, since the profile does not mark where words begin. Bytes that form no character become U+FFFD."""
+        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+            raise TreetokError(f"ids are a row of whole numbers, not {type(ids).__name__}")
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
         tokens = [self._table.bytes[n] for n in map(self._checked_id, ids) if n not in special_ids]
         return self._profile.joiner.encode().join(tokens).decode("utf-8", "replace")
@@ -265,7 +272,11 @@ class TreeTokenizer:
     # ---- words
 
     def segment(self, word: str) -> list[str]:
-        """One bare word to its pieces, without markers; characters outside the vocabulary as they are."""
+        """One bare word to its pieces, without markers; characters outside the vocabulary as they are.
+
+        In `lossless` the word is cut as it would be inside a sentence, behind a space, and the space is taken
+        off again.
+        """
         check_encodable(word)
         words = self._profile.split(word)
         if not words:
@@ -329,6 +340,8 @@ class TreeTokenizer:
     def _cut_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
         """Cut a text at the special tokens that are allowed in it."""
         specials = self._table.special_tokens
+        if not isinstance(allowed, Iterable):
+            raise TreetokError(f"allowed_special is 'all' or a list of special tokens, not {allowed!r}")
         names = set(specials) if allowed == "all" else {allowed} if isinstance(allowed, str) else set(allowed)
         for name in names:
             if name not in specials:

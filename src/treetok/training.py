@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treetok.corpus import count_words
-from treetok.errors import TreetokError, TreetokWarning
+from treetok.errors import TreetokError, TreetokWarning, share, whole_number
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
 from treetok.progress import Progress
 from treetok.sources import CountTrees, TreeSource, scores_of_words
-from treetok.text import Profile, profile_named
-from treetok.tokens import ASCII, HIGH_BYTES, UNKNOWN, Entry
+from treetok.text import Profile, check_encodable, profile_named
+from treetok.tokens import ASCII, HIGH_BYTES, UNKNOWN, Entry, is_base_name
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 
@@ -40,13 +40,27 @@ def train_parts(
     """What `TreeTokenizer.train` does; the arguments are explained there."""
     profile = profile_named(profile_name)
     specials = special_token_ids(profile, special_tokens)
-    check_settings(vocab_size, trees, seed, min_word_count, character_coverage, lexicon_size)
+    check_trees(trees)
+    base = base_entries(profile)
+    vocab_size = whole_number("vocab_size", vocab_size, least=1)
+    if vocab_size < len(base) + len(specials):
+        raise TreetokError(too_small(vocab_size, 0, len(base) + len(specials)))
+    seed = whole_number("seed", seed, least=0)
+    min_word_count = whole_number("min_word_count", min_word_count, least=1)
+    lexicon_size = whole_number("lexicon_size", lexicon_size, least=0)
+    memory_limit = whole_number("memory_limit", memory_limit, least=0)
+    character_coverage = share("character_coverage", character_coverage, may_be_one=True)
+    pruning_rate = share("pruning_rate", pruning_rate, may_be_one=False)
     shown = Progress(progress)
 
     counter = count_words(corpus, profile, text_column=text_column, memory_limit=memory_limit, progress=shown)
     words = {word: times for word, times in counter.counts().items() if times >= min_word_count}
     if counter.dropped:
-        shown.note(f"{counter.dropped} rare words were dropped to stay within {memory_limit} bytes")
+        warnings.warn(
+            f"{counter.dropped} rare words were dropped to stay within {memory_limit} bytes",
+            TreetokWarning,
+            stacklevel=3,
+        )
     if not words:
         raise TreetokError("the corpus has no words" + (" that are frequent enough" if min_word_count > 1 else ""))
 
@@ -57,18 +71,16 @@ def train_parts(
     scores = trees_of(source, sorted(letters), shown)
 
     alphabet = frequent_characters(words, character_coverage)
-    base = base_entries(profile)
     # Bytes and special tokens take their share of the size; so do ASCII characters that the text lacks.
     outside = len(specials) + len([entry for entry in base if entry not in alphabet])
     if vocab_size < outside + len(alphabet):
-        raise TreetokError(
-            f"a vocabulary of {vocab_size} is too small: {len(alphabet)} characters of the text and {outside}"
-            f" bytes and special tokens need at least {outside + len(alphabet)}"
-        )
+        raise TreetokError(too_small(vocab_size, len(alphabet), outside))
+    whole_words = {word: times for word, times in words.items() if alphabet.issuperset(word)}
+    # A character all of whose words have some other character outside the alphabet still gets its token.
+    lone_characters = alphabet.difference(*whole_words)
     nodes = SharedNodes(
-        (word, scores_of_word(word, profile, scores), times)
-        for word, times in words.items()
-        if alphabet.issuperset(word)
+        [(word, scores_of_word(word, profile, scores), times) for word, times in whole_words.items()]
+        + [(character, [], 1) for character in sorted(lone_characters)]
     )
     with shown.stage("building the vocabulary", None, "tokens") as stage:
         vocabulary = build_vocabulary(nodes, vocab_size - outside, pruning_rate=pruning_rate, report=stage.at)
@@ -99,45 +111,42 @@ def train_parts(
             "pruning_rate": pruning_rate,
             "words_in_corpus": sum(words.values()),
             "distinct_words": len(words),
+            "dropped_words": counter.dropped,
         },
     )
 
 
-def check_settings(
-    vocab_size: int,
-    trees: str | TreeSource,
-    seed: int,
-    min_word_count: int,
-    character_coverage: float,
-    lexicon_size: int,
-) -> None:
-    """Refuse what cannot work before any text is read."""
+def too_small(vocab_size: int, characters: int, outside: int) -> str:
+    return (
+        f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside}"
+        f" bytes and special tokens need at least {outside + characters}"
+    )
+
+
+def check_trees(trees: Any) -> None:
+    """Refuse what gives no trees before any text is read."""
     if isinstance(trees, str):
         if trees == "neural":
             raise TreetokError("trees='neural' is not part of this version yet: choose 'counts'")
         if trees != "counts":
             raise TreetokError(f"unknown trees {trees!r}: choose 'counts' or an object with split_scores(words)")
-    elif not isinstance(trees, TreeSource):
+    elif isinstance(trees, type) or not callable(getattr(trees, "split_scores", None)):
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
-    numbers = {"vocab_size": (vocab_size, 1), "min_word_count": (min_word_count, 1)}
-    numbers |= {"lexicon_size": (lexicon_size, 0), "seed": (seed, 0)}
-    for name, (value, least) in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise TreetokError(f"{name} must be a whole number of {least} or more, not {value!r}")
-    if not 0 < character_coverage <= 1:
-        raise TreetokError(f"character_coverage must be above 0 and at most 1, not {character_coverage!r}")
 
 
 def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) -> dict[str, int]:
     """Special tokens have the first ids. Where nothing falls back to bytes, an unknown token is needed."""
-    if isinstance(special_tokens, str):
-        raise TreetokError("special_tokens is a list of strings, not one string")
+    if not isinstance(special_tokens, list | tuple | None):
+        raise TreetokError(f"special_tokens is a list of strings, not {type(special_tokens).__name__}")
     names = list(profile.default_special_tokens if special_tokens is None else special_tokens)
-    for name in names:
+    for number, name in enumerate(names):
         if not isinstance(name, str) or not name:
             raise TreetokError(f"a special token must be a string that is not empty, not {name!r}")
-    if len(set(names)) < len(names):
-        raise TreetokError("a special token is given twice")
+        check_encodable(name)
+        if name in names[:number]:
+            raise TreetokError(f"the special token {name!r} is given twice")
+        if is_base_name(name):
+            raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
     if not profile.byte_fallback and UNKNOWN not in names:
         names.append(UNKNOWN)
     return {name: number for number, name in enumerate(names)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -122,8 +123,10 @@ class Tree:
     _depths: tuple[int, ...]
 
     def __init__(self, text: str, scores: Sequence[float] | npt.NDArray[np.floating]) -> None:
-        if not text:
-            raise TreetokError("a tree needs at least one character")
+        if not isinstance(text, str) or not text:
+            raise TreetokError("a tree needs a text of at least one character")
+        if not hasattr(scores, "__len__") or not all(isinstance(score, Real) for score in scores):
+            raise TreetokError(f"the scores of the tree over {text!r} are not a row of numbers")
         if len(scores) != len(text) - 1:
             raise TreetokError(f"a tree over {len(text)} characters has {len(text) - 1} scores, not {len(scores)}")
         values = [float(score) for score in scores]

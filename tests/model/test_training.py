@@ -3,14 +3,10 @@
 import errno
 import os
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from synthetic import Language, morph_recall  # noqa: E402
 

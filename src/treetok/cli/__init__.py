@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 from treetok import TreetokError, TreetokWarning, __version__
 from treetok.cli import info, lines, train, tree
@@ -29,10 +30,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    with contextlib.suppress(AttributeError):
-        # Text is UTF-8 whatever the locale says, and line breaks are not translated.
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    prepare_streams()
     options = make_parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
@@ -45,9 +43,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except BrokenPipeError:
         # Whoever read our output has gone, as `head` does: nothing to complain about.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        leave_stdout()
         return 0
+    except OSError as error:
+        print(
+            f"treetok: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""),
+            file=sys.stderr,
+        )
+        leave_stdout()
+        return 1
     except KeyboardInterrupt:
         print("treetok: interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+def prepare_streams() -> None:
+    """Text is UTF-8 whatever the locale says, and line breaks are not translated; closed streams swallow all."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+    with contextlib.suppress(AttributeError):
+        # Names of files that are not UTF-8 come out as they went in.
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[union-attr]
+        sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def leave_stdout() -> None:
+    """What is still waiting to be written cannot be: let it go, so that Python does not try once more."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

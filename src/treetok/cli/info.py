@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
-from treetok import TreeTokenizer
+from treetok import TreeTokenizer, TreetokError
 from treetok.storage import find_directory
 
 
 def add_command(commands: Any) -> None:
-    parser = commands.add_parser("info", help="what a tokenizer is and how it was made")
+    parser = commands.add_parser(
+        "info",
+        help="what a tokenizer is and how it was made",
+        description="Show the profile, the sizes and the training settings of a tokenizer.",
+    )
     parser.add_argument("model", metavar="MODEL", help="a shipped name or a directory")
     parser.set_defaults(run=run)
 
 
+class NoTrees:
+    """Stands in for trees of the user's own, which are not needed here."""
+
+    def split_scores(self, words: Sequence[str]) -> Sequence[Any]:
+        raise TreetokError("no trees were asked for")
+
+
 def run(options: argparse.Namespace) -> None:
-    tokenizer = TreeTokenizer.load(options.model)
+    tokenizer = TreeTokenizer.load(options.model, trees=NoTrees())
     directory = find_directory(options.model)
     size = sum(file.stat().st_size for file in directory.iterdir() if file.is_file())
     rows = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +17,22 @@ SPACE = "␣"
 
 
 def add_commands(commands: Any) -> None:
-    encode = commands.add_parser("encode", help="text to ids or tokens, line by line")
+    encode = commands.add_parser(
+        "encode",
+        help="text to ids or tokens, line by line",
+        description="Encode plain UTF-8 text: one line in, one line of ids (or tokens) out. Special tokens in the"
+        " text are ordinary text.",
+    )
     add_files_and_model(encode)
     output = encode.add_mutually_exclusive_group()
     output.add_argument("--ids", action="store_true", help="print ids (default)")
     output.add_argument("--tokens", action="store_true", help=f"print tokens; {SPACE} stands for a space")
     encode.set_defaults(run=run_encode)
-    decode = commands.add_parser("decode", help="ids to text, line by line")
+    decode = commands.add_parser(
+        "decode",
+        help="ids to text, line by line",
+        description="Decode rows of ids as `treetok encode` prints them: a line of ids in, its text out.",
+    )
     add_files_and_model(decode)
     decode.set_defaults(run=run_decode)
 
@@ -44,10 +54,9 @@ def run_encode(options: argparse.Namespace) -> None:
 def run_decode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
     for name, number, line in read_lines(options.files):
-        try:
-            ids = [int(written) for written in line.split()]
-        except ValueError:
-            raise TreetokError(f"{name}, line {number}: not a row of ids") from None
+        if not re.fullmatch(r"[0-9\s]*", line, re.ASCII):
+            raise TreetokError(f"{name}, line {number}: not a row of ids")
+        ids = [int(written) for written in line.split()]
         try:
             print(tokenizer.decode(ids))
         except TreetokError as error:
@@ -66,13 +75,16 @@ def read_lines(files: list[str]) -> Iterator[tuple[str, int, str]]:
     """(name of the file, number of the line, text without the line break) of every line."""
     for name in files or ["-"]:
         if name == "-":
+            if sys.stdin is None:
+                raise TreetokError("standard input is closed")
             yield from lines_of(sys.stdin.buffer, "standard input")
             continue
         try:
-            with Path(name).open("rb") as file:
-                yield from lines_of(file, name)
+            file = Path(name).open("rb")
         except OSError as error:
             raise TreetokError(f"cannot read {name}: {error.strerror or error}") from None
+        with file:
+            yield from lines_of(file, name)
 
 
 def lines_of(file: IO[bytes], name: str) -> Iterator[tuple[str, int, str]]:

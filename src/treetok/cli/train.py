@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.storage.names import FILES, HEAD
+from treetok.storage.whole import checked_target
 
 
 def add_command(commands: Any) -> None:
@@ -16,12 +18,12 @@ def add_command(commands: Any) -> None:
         help="train a tokenizer on text files",
         description="Train a tokenizer on text: plain, .jsonl or .parquet, also packed as .gz, .xz, .bz2, .zst.",
     )
-    parser.add_argument("corpus", nargs="+", metavar="CORPUS", type=Path, help="text files")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", type=Path, help="where to save it")
+    parser.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files; - is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to save it")
     parser.add_argument("--vocab-size", type=int, default=30_000, help="number of ids in all (default: 30000)")
     parser.add_argument("--trees", default="counts", help="where trees come from: counts (default)")
     parser.add_argument("--profile", default="lossless", help="lossless (default) or uncased")
-    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--seed", type=int, default=0, help="for what is drawn at random (default: 0)")
     parser.add_argument("--text-column", default="text", help="column of .jsonl and .parquet (default: text)")
     parser.add_argument(
         "--special-token",
@@ -50,10 +52,10 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    if options.output.exists() and not options.output.is_dir():
-        raise TreetokError(f"cannot save to {options.output}: it is a file, not a directory")
+    # What cannot be saved need not be trained.
+    checked_target(options.output, FILES, HEAD)
     tokenizer = TreeTokenizer.train(
-        options.corpus,
+        [Path("/dev/stdin") if name == "-" else Path(name) for name in options.corpus],
         options.vocab_size,
         options.trees,
         options.profile,

@@ -10,8 +10,12 @@ from treetok import TreeTokenizer, TreetokError
 
 
 def add_command(commands: Any) -> None:
-    parser = commands.add_parser("tree", help="draw the trees of words")
-    parser.add_argument("words", nargs="+", metavar="WORD")
+    parser = commands.add_parser(
+        "tree",
+        help="draw the trees of words",
+        description="Draw the tree of each word, write it with brackets, and show the pieces it is cut into.",
+    )
+    parser.add_argument("words", nargs="+", metavar="WORD", help="a bare word, such as windsurfing")
     parser.add_argument("--model", required=True, help="a shipped name or a directory")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="also write a picture, of one word")
     parser.set_defaults(run=run, parser=parser)

@@ -6,11 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from treetok.corpus.reading import KNOWN_SUFFIXES, read_texts
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, whole_number
 from treetok.progress import Progress
 from treetok.text import Profile, check_encodable
 
@@ -50,8 +51,7 @@ class WordCounter:
     def add_word(self, word: str, times: int) -> None:
         """Count a bare word as if it stood in running text."""
         check_encodable(word)
-        if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-            raise TreetokError(f"the count of {word!r} must be a whole number of 0 or more, not {times!r}")
+        times = whole_number(f"the count of {word!r}", times, least=0)
         if times:
             self._chunks[self.profile.in_running_text(word)] += times
         if len(self._chunks) > self.most_chunks:
@@ -96,9 +96,9 @@ def count_words(
 ) -> WordCounter:
     """Count the words of paths, of texts, or of a mapping from words to counts.
 
-    A string or a path object names a file. In a list, path objects name files; strings name files when they
-    exist, or when they look like the name of a corpus file (then a missing one is an error), else they are
-    texts.
+    A string or a path object names a file. Of several, path objects name files; strings do when a file of that
+    name exists or when they look like the name of a corpus file (then a missing one is an error), else they are
+    texts. A generator of strings gives texts unless its first string names a file.
     """
     progress = progress or Progress(None)
     counter = WordCounter(profile, memory_limit)
@@ -106,21 +106,18 @@ def count_words(
         for word, times in corpus.items():
             counter.add_word(word, times)
         return counter
-    if isinstance(corpus, str | os.PathLike):
-        corpus = [Path(corpus)]
-    elif isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
-        raise TreetokError(f"a corpus is paths, texts or word counts, not {type(corpus).__name__}")
-    elif isinstance(corpus, list | tuple):
-        corpus = strings_to_paths(corpus)
-
-    files = [item for item in corpus if isinstance(item, Path)] if isinstance(corpus, list) else []
-    for path in files:
-        if not path.exists():
-            raise TreetokError(f"no such file: {path}")
-    total = sum(path.stat().st_size for path in files) if files else None
+    items = paths_or_texts(corpus)
+    files = [item for item in items if isinstance(item, Path)] if isinstance(items, list) else []
+    try:
+        for path in files:
+            if not path.exists():
+                raise TreetokError(f"no such file: {path}")
+        total = sum(path.stat().st_size for path in files) if files else None
+    except OSError as error:
+        raise TreetokError(f"cannot read {error.filename}: {error.strerror}") from None
     with progress.stage("counting words", total, "B" if files else "texts") as stage:
         done = 0
-        for item in corpus:
+        for item in items:
             if isinstance(item, os.PathLike):
                 path = Path(item)
                 for text in read_texts(path, text_column, partial(stage.at_offset, done)):
@@ -133,12 +130,27 @@ def count_words(
     return counter
 
 
-def strings_to_paths(items: list[Any] | tuple[Any, ...]) -> list[Any]:
-    """Path objects for the strings of a list when they name files, else the list as it is."""
-    strings = [item for item in items if isinstance(item, str)]
-    if strings and all(map(names_a_file, strings)):
-        return [Path(item) for item in items]
-    return [Path(item) if isinstance(item, os.PathLike) else item for item in items]
+def paths_or_texts(corpus: Any) -> Iterable[Any]:
+    """Path objects for what names files, all else as it is. Strings are either all paths or all texts."""
+    if isinstance(corpus, str | os.PathLike):
+        return [Path(corpus)]
+    if isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
+        raise TreetokError(f"a corpus is paths, texts or word counts, not {type(corpus).__name__}")
+    if not isinstance(corpus, list | tuple):
+        rest = iter(corpus)
+        first = list(islice(rest, 1))
+        if not (first and isinstance(first[0], str) and names_a_file(first[0])):
+            return chain(first, rest)
+        corpus = [*first, *rest]
+    strings = [item for item in corpus if isinstance(item, str)]
+    files = [string for string in strings if names_a_file(string)]
+    if files and len(files) < len(strings):
+        text = next(string for string in strings if string not in files)
+        raise TreetokError(
+            f"the corpus mixes files ({files[0]!r}) and texts ({text[:40]!r}): give files as Path objects,"
+            " or texts one by one from a generator that begins with a text"
+        )
+    return [Path(item) if files or isinstance(item, os.PathLike) else item for item in corpus]
 
 
 def names_a_file(string: str) -> bool:

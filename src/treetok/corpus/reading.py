@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import json
 import lzma
 import zlib
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from treetok.errors import TreetokError
+from treetok.text import check_encodable
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 JSON_LINES = (".jsonl", ".ndjson")
@@ -22,7 +24,7 @@ PLAIN = (".txt", ".text", ".md", ".tokens", ".raw")
 KNOWN_SUFFIXES = COMPRESSIONS + JSON_LINES + PARQUET + PLAIN
 
 BLOCK_BYTES = 1 << 20
-# Text without a single space or line break is cut after so many bytes, so that memory stays bounded.
+# Text without a break (or nothing but breaks) is cut after so many bytes, so that memory stays bounded.
 LONGEST_UNBROKEN = 16 << 20
 
 # Called with the number of bytes of the file that have been read so far.
@@ -40,6 +42,8 @@ def read_texts(path: Path, text_column: str = "text", report: Report = lambda po
         if suffixes and suffixes[-1] in PARQUET:
             yield from read_parquet(path, text_column, report)
             return
+        if ".json" in suffixes[-2:]:
+            raise TreetokError(f"{path}: JSON is read line by line; name the file .jsonl if it has a text a line")
         with path.open("rb") as raw:
             packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
             with unpack(raw, packed, path) as stream:
@@ -48,7 +52,7 @@ def read_texts(path: Path, text_column: str = "text", report: Report = lambda po
                 else:
                     pieces = read_plain(stream, path)
                 for piece in pieces:
-                    report(raw.tell())
+                    report(position_in(raw))
                     yield piece
     except IsADirectoryError:
         raise TreetokError(f"{path} is a directory, not a text file") from None
@@ -73,13 +77,49 @@ def unpack(raw: IO[bytes], packed: str, path: Path) -> Iterator[IO[bytes]]:
         try:
             import zstandard
         except ImportError:
-            raise TreetokError(f"reading {path} needs zstandard: pip install 'treetok[zstd]'") from None
+            raise TreetokError(f"reading {path} needs zstandard: pip install zstandard") from None
         try:
-            yield zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            yield io.BufferedReader(ZstdFrames(raw, zstandard.ZstdDecompressor().decompressobj))
         except zstandard.ZstdError as error:
             raise TreetokError(f"{path} is damaged or not what its name says: {error}") from None
     else:
         yield raw
+
+
+class ZstdFrames(io.RawIOBase):
+    """Unpacks one frame after the other. Unlike the library's own reader it notices when the last is cut off."""
+
+    def __init__(self, raw: IO[bytes], new_frame: Callable[[], Any]) -> None:
+        self._raw, self._new_frame = raw, new_frame
+        self._frame: Any = None
+        self._packed = self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            self._packed = self._packed or self._raw.read(BLOCK_BYTES)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("it ends before its end was reached")
+                return 0
+            self._frame = self._frame or self._new_frame()
+            self._ready = self._frame.decompress(self._packed)
+            self._packed = b""
+            if self._frame.eof:
+                self._packed, self._frame = self._frame.unused_data, None
+        taken = min(len(buffer), len(self._ready))
+        buffer[:taken], self._ready = self._ready[:taken], self._ready[taken:]
+        return taken
+
+
+def position_in(raw: IO[bytes]) -> int:
+    """How much of a file has been read; 0 for a pipe, of which nobody knows."""
+    try:
+        return raw.tell()
+    except OSError:
+        return 0
 
 
 def decode(block: bytes, path: Path | str, line: int) -> str:
@@ -118,6 +158,8 @@ def read_plain(stream: IO[bytes], path: Path) -> Iterator[str]:
         # Line breaks and spaces stay with what follows them: a blank line must not be torn apart.
         piece = text.rstrip("\n\r\t ")
         held_back = text[len(piece) :]
+        if len(held_back) >= LONGEST_UNBROKEN:
+            piece, held_back = text, ""
         yield piece
     text = held_back + decode(rest, path, line)
     yield text.removeprefix("\ufeff") if first else text
@@ -128,12 +170,22 @@ def read_json_lines(stream: IO[bytes], path: Path, text_column: str) -> Iterator
         if not row.strip():
             continue
         try:
-            value = json.loads(decode(row, path, line))
+            value = json.loads(decode(row, path, line).removeprefix("\ufeff"))
         except ValueError as error:
             raise TreetokError(f"{path}, line {line}: not JSON ({error})") from None
-        text = value.get(text_column) if isinstance(value, dict) else None
+        except RecursionError:
+            raise TreetokError(f"{path}, line {line}: JSON that is nested too deeply") from None
+        if not isinstance(value, dict) or text_column not in value:
+            raise TreetokError(f"{path}, line {line}: no text under the key {text_column!r}")
+        text = value[text_column]
+        if text is None:
+            continue
         if not isinstance(text, str):
             raise TreetokError(f"{path}, line {line}: no text under the key {text_column!r}")
+        try:
+            check_encodable(text)
+        except TreetokError as error:
+            raise TreetokError(f"{path}, line {line}: {error}") from None
         yield text
 
 
@@ -142,7 +194,7 @@ def read_parquet(path: Path, text_column: str, report: Report) -> Iterator[str]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise TreetokError(f"reading {path} needs pyarrow: pip install 'treetok[parquet]'") from None
+        raise TreetokError(f"reading {path} needs pyarrow: pip install pyarrow") from None
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             if text_column not in file.schema_arrow.names:

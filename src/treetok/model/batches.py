@@ -11,7 +11,7 @@ from torch import Tensor
 from treetok.corpus.sequences import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.chart import ChartPlan
-from treetok.model.objectives import Batch
+from treetok.model.objectives import Batch, targets_of
 
 TOO_LONG = -1
 
@@ -78,4 +78,14 @@ class BatchMaker:
         is_last = torch.ones_like(sorted_words, dtype=torch.bool)
         is_last[:-1] = sorted_words[1:] != sorted_words[:-1]
         chosen[sorted_words[is_last]] = order[by_word[is_last]]
-        return Batch(self.plan(words[by_length]), words_BT, chosen[: len(words)], count[has_long:][by_length])
+        plan = self.plan(words[by_length])
+        characters, spans = targets_of(plan)
+        return Batch(
+            plan,
+            words_BT,
+            chosen[: len(words)],
+            count[has_long:][by_length],
+            characters,
+            spans,
+            torch.ones(len(words) + 1, dtype=torch.bool, device=words.device),
+        )

@@ -69,11 +69,17 @@ class InsideResult:
     split_scores: Tensor
 
 
-def inside_pass(model: CompositionModel, plan: ChartPlan, morph_overriding: bool = True) -> InsideResult:
-    """Eq. 1, with MorphOverriding: bottom up, one level at a time."""
-    embedded = model.embedding(plan.morpheme_of_row)
+def inside_pass(
+    model: CompositionModel, plan: ChartPlan, morph_overriding: bool = True, precision: torch.dtype | None = None
+) -> InsideResult:
+    """Eq. 1, with MorphOverriding: bottom up, one level at a time, in the precision of the parameters or in
+    another."""
+    # Gradients of index_select are added up as they come; those of other ways to look up are sorted first.
+    embedded = model.embedding.weight.index_select(0, plan.morpheme_of_row)
+    if precision is not None:
+        embedded = embedded.to(precision)
     if not morph_overriding:
-        empty = model.embedding.weight[0].expand_as(embedded)
+        empty = model.embedding.weight[0].to(embedded.dtype).expand_as(embedded)
         embedded = torch.cat([embedded[: plan.characters], empty[plan.characters :]])
     table = norm(embedded[: plan.characters])
     all_scores, all_weights = [], []
@@ -82,7 +88,7 @@ def inside_pass(model: CompositionModel, plan: ChartPlan, morph_overriding: bool
         cells, ways = level.left_CK.shape
         left_ND = table.index_select(0, level.left_CK.reshape(-1))
         right_ND = table.index_select(0, level.right_CK.reshape(-1))
-        morpheme_CD = embedded[done : done + cells].to(table.dtype)
+        morpheme_CD = embedded[done : done + cells]
         morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, ways, -1).reshape(cells * ways, -1)
         score_N, vector_ND = model.inside(left_ND, right_ND, morpheme_ND)
         score_CK = precise(score_N.view(cells, ways))
@@ -120,7 +126,10 @@ def span_weights(plan: ChartPlan, inside: InsideResult) -> Tensor:
     """The probability p that a span is in the tree, for every row of the outside table (appendix)."""
     table = inside.split_weights.new_ones(plan.words)
     for level in plan.outside_levels:
-        from_parents_CP = table[level.parent_CP] * inside.split_weights[level.split_CP]
+        shape = level.parent_CP.shape
+        of_parent = table.index_select(0, level.parent_CP.reshape(-1))
+        of_split = inside.split_weights.index_select(0, level.split_CP.reshape(-1))
+        from_parents_CP = (of_parent * of_split).view(shape)
         if level.exists_CP is not None:
             from_parents_CP = from_parents_CP.masked_fill(~level.exists_CP, 0)
         table = torch.cat([table, from_parents_CP.sum(-1)])

@@ -27,18 +27,23 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x_NTD: Tensor) -> Tensor:
         n, t, d = x_NTD.shape
-        qkv = self.qkv(x_NTD + self.role.to(x_NTD.dtype)).view(n, t, 3, self.heads, d // self.heads)
+        qkv = linear(self.qkv, x_NTD + self.role.to(x_NTD.dtype)).view(n, t, 3, self.heads, d // self.heads)
         q_NTHd, k_NTHd, v_NTHd = qkv.unbind(2)
         # Three tokens: products and sums fuse better than a batched matrix product of three by three.
         scores_NTTH = (q_NTHd.unsqueeze(2) * k_NTHd.unsqueeze(1)).sum(-1) * (d // self.heads) ** -0.5
         weights_NTTH = precise(scores_NTTH).softmax(2).to(v_NTHd.dtype)
         mixed_NTD = (weights_NTTH.unsqueeze(-1) * v_NTHd.unsqueeze(1)).sum(2).reshape(n, t, d)
-        x_NTD = norm(x_NTD + self._drop(self.attended(mixed_NTD)))
-        fed_NTD = self.output(self._drop(F.gelu(self.hidden(x_NTD))))
+        x_NTD = norm(x_NTD + self._drop(linear(self.attended, mixed_NTD)))
+        fed_NTD = linear(self.output, self._drop(F.gelu(linear(self.hidden, x_NTD))))
         return norm(x_NTD + self._drop(fed_NTD))
 
     def _drop(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.dropout, self.training)
+
+
+def linear(layer: nn.Linear, x: Tensor) -> Tensor:
+    """A linear layer in the precision of its input: parameters stay in 32 bits, work may be done in 16."""
+    return F.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
 
 
 def precise(x: Tensor) -> Tensor:
@@ -63,7 +68,18 @@ class Inside(nn.Module):
         x_NTD = torch.stack((left_ND, right_ND, morpheme_ND), 1)
         for layer in self.layers:
             x_NTD = layer(x_NTD)
-        return self.score(x_NTD[:, 2]).squeeze(-1), norm(x_NTD[:, 0] + x_NTD[:, 1])
+        return linear(self.score, x_NTD[:, 2]).squeeze(-1), norm(x_NTD[:, 0] + x_NTD[:, 1])
+
+
+class ScoreHalf(nn.Module):
+    """One side of the product phi_beta."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.hidden, self.output = nn.Linear(dimension, dimension), nn.Linear(dimension, 64)
+
+    def forward(self, x_ND: Tensor) -> Tensor:
+        return linear(self.output, F.gelu(linear(self.hidden, x_ND)))
 
 
 class Outside(nn.Module):
@@ -77,8 +93,8 @@ class Outside(nn.Module):
         d = sizes.dimension
         self.side = nn.Parameter(torch.randn(2, d) * 0.02)
         self.layers = nn.ModuleList(EncoderLayer(sizes, roles=2) for _ in range(sizes.outside_layers))
-        self.score_of_parent = nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, 64))
-        self.score_of_sibling = nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, 64))
+        self.score_of_parent = ScoreHalf(d)
+        self.score_of_sibling = ScoreHalf(d)
 
     def forward(self, parent_ND: Tensor, sibling_ND: Tensor, side_N: Tensor) -> tuple[Tensor, Tensor]:
         side_ND = self.side.to(sibling_ND.dtype).index_select(0, side_N)

@@ -9,7 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from treetok.model.composition import linear
 from treetok.model.configuration import LanguageModelSizes
+
+
+def layer_norm(layer: nn.LayerNorm, x: Tensor) -> Tensor:
+    """A layer norm in the precision of its input."""
+    return F.layer_norm(x, x.shape[-1:], layer.weight.to(x.dtype), layer.bias.to(x.dtype))
 
 
 class Block(nn.Module):
@@ -25,14 +31,17 @@ class Block(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         b, t, d = x_BTD.shape
-        qkv = self.qkv(self.norm_before_attention(x_BTD)).view(b, t, 3, self.heads, d // self.heads)
+        qkv = linear(self.qkv, layer_norm(self.norm_before_attention, x_BTD)).view(
+            b, t, 3, self.heads, d // self.heads
+        )
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
         mixed = F.scaled_dot_product_attention(
             q, k, v, is_causal=True, dropout_p=self.dropout if self.training else 0.0
         )
         mixed_BTD = mixed.transpose(1, 2).reshape(b, t, d)
-        x_BTD = x_BTD + self._drop(self.attended(mixed_BTD))
-        fed_BTD = self.output(F.gelu(self.hidden(self.norm_before_hidden(x_BTD))))
+        x_BTD = x_BTD + self._drop(linear(self.attended, mixed_BTD))
+        hidden = linear(self.hidden, layer_norm(self.norm_before_hidden, x_BTD))
+        fed_BTD = linear(self.output, F.gelu(hidden))
         return x_BTD + self._drop(fed_BTD)
 
     def _drop(self, x: Tensor) -> Tensor:
@@ -52,5 +61,4 @@ class LanguageModel(nn.Module):
         x_BTD = words_BTD + self.position[: words_BTD.shape[1]].to(words_BTD.dtype)
         for block in self.blocks:
             x_BTD = block(x_BTD)
-        normed: Tensor = self.norm(x_BTD)
-        return normed
+        return layer_norm(self.norm, x_BTD)

@@ -82,8 +82,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = self.settings.learning_rate_at(self.step)
         batch = self.maker.draw(self.step)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda"):
-            losses = self.learner(batch)
+        losses = self.learner(batch)
         self.optimiser.zero_grad(set_to_none=True)
         losses.total.backward()
         nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip)

@@ -26,11 +26,16 @@ def scores_of_words(source: TreeSource, words: Sequence[str]) -> dict[str, list[
     if not words:
         return {}
     answer = source.split_scores(words)
+    if not hasattr(answer, "__len__") or not hasattr(answer, "__getitem__"):
+        raise TreetokError(f"the source of trees gave {type(answer).__name__} instead of a list of scores a word")
     if len(answer) != len(words):
         raise TreetokError(f"the source of trees gave {len(answer)} answers for {len(words)} words")
     checked = {}
-    for word, scores in zip(words, answer, strict=True):
-        values = np.asarray(scores, dtype=np.float64)
+    for number, word in enumerate(words):
+        try:
+            values = np.asarray(answer[number], dtype=np.float64)
+        except (TypeError, ValueError, KeyError, OverflowError):
+            raise TreetokError(f"the source of trees gave no row of numbers for {word!r}") from None
         if values.shape != (len(word) - 1,):
             raise TreetokError(
                 f"the source of trees gave scores of shape {values.shape} for {word!r}, not {len(word) - 1} scores"

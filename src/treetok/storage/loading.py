@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import time
+import warnings
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -16,17 +19,18 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
 from treetok.sources import CountTrees, TreeSource
 from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY
 from treetok.storage.tokens_as_text import read_token
-from treetok.storage.whole import find_file
+from treetok.storage.whole import ARRIVING, find_file
 from treetok.text import profile_named
 from treetok.tokens import Entry, TokenTable
 
 LONGEST_HEAD = 16 << 20
+TRIES = 25
 # Counts are added up in 64 bits.
 LARGEST_TOTAL = 1 << 60
 
@@ -44,11 +48,23 @@ def shipped_names() -> list[str]:
 
 
 def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
+    if not isinstance(name_or_directory, str | os.PathLike):
+        raise TreetokError(f"a tokenizer has a name or a directory, not {name_or_directory!r}")
     name = os.fspath(name_or_directory)
     if isinstance(name_or_directory, str) and name in shipped_names():
+        if find_file(Path(name), HEAD).exists():
+            warnings.warn(
+                f"{name!r} is the tokenizer that comes with treetok; the one in the directory is './{name}'",
+                TreetokWarning,
+                stacklevel=4,
+            )
         return Path(str(resources.files("treetok").joinpath("shipped", name)))
     directory = Path(name)
-    if not directory.is_dir():
+    try:
+        is_there = directory.is_dir()
+    except (OSError, ValueError):
+        is_there = False
+    if not is_there:
         raise TreetokError(f"no tokenizer {name!r}: neither a directory nor one of {', '.join(shipped_names())}")
     return directory
 
@@ -56,7 +72,26 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
 def load_parts(name_or_directory: str | os.PathLike[str], trees: TreeSource | None = None) -> TokenizerParts:
     """Read a directory; everything that is missing, damaged or from a newer version is refused by name."""
     directory = find_directory(name_or_directory)
-    head = read_head(find_file(directory, HEAD))
+    for tries_left in range(TRIES, -1, -1):
+        before = state_of(directory)
+        try:
+            return parts_of(directory, read_head(find_file(directory, HEAD)), trees)
+        except TreetokError:
+            # Where somebody is just saving a new tokenizer, what was read may not belong together.
+            if not tries_left or (before == state_of(directory) and not (directory / ARRIVING).exists()):
+                raise
+            time.sleep(0.02)
+    raise AssertionError("unreachable")
+
+
+def state_of(directory: Path) -> tuple[bool, int]:
+    """Something that changes when a tokenizer is saved."""
+    with contextlib.suppress(OSError):
+        return (directory / ARRIVING).exists(), (directory / HEAD).stat().st_mtime_ns
+    return (directory / ARRIVING).exists(), 0
+
+
+def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerParts:
     try:
         profile = profile_named(head["profile"])
         files, special_tokens = head["files"], head["special_tokens"]
@@ -66,6 +101,7 @@ def load_parts(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
             raise TreetokError("the special tokens are not named and numbered")
         TokenTable([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
         settings = dict(head["settings"])
+        json.dumps(settings, ensure_ascii=False).encode()
         source_name = head["trees"]
     except TreetokError as error:
         if str(directory) in str(error):
@@ -111,7 +147,7 @@ def read_head(path: Path) -> dict[str, Any]:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError):
         raise TreetokError(f"{path} is damaged: it is not JSON") from None
-    if not isinstance(head, dict) or not isinstance(head.get("format"), int):
+    if not isinstance(head, dict) or type(head.get("format")) is not int or head["format"] < 1:
         raise TreetokError(f"{path} is damaged: it names no format version")
     if head["format"] > FORMAT:
         raise TreetokError(
@@ -148,7 +184,10 @@ def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]
     if content is None:
         raise TreetokError(f"{path} is missing")
     entries: list[tuple[Entry, int]] = []
-    lines = content.decode().split("\n")
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
     if lines.pop() != "":
         raise TreetokError(f"{path} is damaged: its last line is cut off")
     for number, line in enumerate(lines, start=1):

@@ -11,12 +11,14 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from treetok.errors import TreetokError
 
 ARRIVING = ".treetok-arriving"
+SECONDS_UNTIL_DEAD = 3600
 
 
 def find_file(directory: Path, name: str) -> Path:
@@ -30,9 +32,42 @@ def finish_arrival(directory: Path, head: str) -> None:
     arriving = directory / ARRIVING
     if not arriving.is_dir():
         return
-    for name in sorted((path.name for path in arriving.iterdir()), key=lambda name: (name == head, name)):
-        (arriving / name).replace(directory / name)
-    arriving.rmdir()
+    # Another process may be doing the same: what it has moved already needs no moving.
+    with contextlib.suppress(FileNotFoundError):
+        for name in sorted((path.name for path in arriving.iterdir()), key=lambda name: (name == head, name)):
+            with contextlib.suppress(FileNotFoundError):
+                (arriving / name).replace(directory / name)
+        arriving.rmdir()
+
+
+def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head: str) -> Path:
+    """The directory as a path, if files may be put there: refused are files, places that cannot be written to,
+    and directories with files of these names that are somebody else's."""
+    if not isinstance(directory, str | os.PathLike) or not os.fspath(directory):
+        raise TreetokError(f"cannot save to {directory!r}: it is not the name of a directory")
+    target = Path(directory)
+    try:
+        if target.exists() and not target.is_dir():
+            raise TreetokError(f"cannot save to {target}: it is a file, not a directory")
+        if target.is_dir() and not find_file(target, head).exists():
+            for name in names:
+                if (target / name).exists():
+                    raise TreetokError(f"cannot save to {target}: it has a file {name} that is not ours")
+        place = target
+        while not place.exists():
+            place = place.parent
+        if not place.is_dir() or not os.access(place, os.W_OK):
+            raise TreetokError(f"cannot save to {target}: {place} cannot be written to")
+    except (OSError, ValueError) as error:
+        raise TreetokError(f"cannot save to {str(target)!r}: {error}") from None
+    return target
+
+
+def remove_what_was_left(directory: Path) -> None:
+    """Remove folders of saves that were killed long ago."""
+    for folder in directory.glob(".treetok-writing-*"):
+        if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_DEAD:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_whole(
@@ -40,12 +75,11 @@ def write_whole(
 ) -> None:
     """Put files into a directory. `head` names the file that says which others there are; files named in
     `obsolete` are removed, all others are left alone."""
-    target = Path(directory)
+    target = checked_target(directory, list(contents), head)
     try:
-        if target.exists() and not target.is_dir():
-            raise TreetokError(f"cannot save to {target}: it is a file, not a directory")
         target.mkdir(parents=True, exist_ok=True)
         finish_arrival(target, head)
+        remove_what_was_left(target)
         writing = Path(tempfile.mkdtemp(prefix=".treetok-writing-", dir=target))
         try:
             for name, content in contents.items():
@@ -53,7 +87,15 @@ def write_whole(
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-            writing.rename(target / ARRIVING)
+            for tries_left in (3, 2, 1, 0):
+                try:
+                    writing.rename(target / ARRIVING)
+                    break
+                except OSError:
+                    # Another process has just saved here: its files first, then ours.
+                    if not tries_left or not (target / ARRIVING).exists():
+                        raise
+                    finish_arrival(target, head)
         except BaseException:
             shutil.rmtree(writing, ignore_errors=True)
             raise
@@ -63,3 +105,5 @@ def write_whole(
                 (target / name).unlink()
     except OSError as error:
         raise TreetokError(f"cannot save to {target}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise TreetokError(f"cannot save to {str(target)!r}: {error}") from None

@@ -46,7 +46,7 @@ PROFILES: dict[str, Profile] = {profile.name: profile for profile in (Lossless()
 
 def profile_named(name: str) -> Profile:
     """The profile of that name."""
-    if name not in PROFILES:
+    if not isinstance(name, str) or name not in PROFILES:
         raise TreetokError(f"unknown profile {name!r}: choose one of {', '.join(map(repr, PROFILES))}")
     return PROFILES[name]
 
