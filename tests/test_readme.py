@@ -20,4 +20,8 @@ def test_the_first_command_tokenizes():
     assert (make, install) == ("python3 -m venv .venv", ".venv/bin/pip install .")
     use = use.replace(".venv/bin/treetok", f"{sys.executable} -m treetok")
     result = subprocess.run(["bash", "-c", use], capture_output=True, text=True, check=True)
-    assert result.stdout.replace(" ", "").replace("␣", " ") == "Windsurfers tricycled unhappily.\n"
+    assert f"It prints `{result.stdout.strip()}`" in README
+    assert (
+        result.stdout.replace(" ", "").replace("␣", " ")
+        == "The windsurfers walked unhappily past the lighthouses.\n"
+    )

@@ -3,6 +3,7 @@
 python tools/build_shipped.py
 """
 
+import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ not always where morphemes meet.
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     texts = sorted((ROOT / "sample_text").glob("*.txt"))
     for name, (profile, size) in SHIPPED.items():
         tokenizer = TreeTokenizer.train(texts, size, trees="counts", profile=profile)

@@ -37,6 +37,8 @@ def finish_arrival(directory: Path, head: str) -> None:
         for name in sorted((path.name for path in arriving.iterdir()), key=lambda name: (name == head, name)):
             with contextlib.suppress(FileNotFoundError):
                 (arriving / name).replace(directory / name)
+    # Not empty: another process has just put its own files there, and will move them.
+    with contextlib.suppress(OSError):
         arriving.rmdir()
 
 
@@ -66,8 +68,9 @@ def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head
 def remove_what_was_left(directory: Path) -> None:
     """Remove folders of saves that were killed long ago."""
     for folder in directory.glob(".treetok-writing-*"):
-        if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_DEAD:
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_DEAD:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_whole(
