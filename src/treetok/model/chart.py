@@ -85,16 +85,11 @@ def inside_pass(
     all_scores, all_weights = [], []
     done = plan.characters
     for level in plan.inside_levels:
-        cells, ways = level.left_CK.shape
-        left_ND = table.index_select(0, level.left_CK.reshape(-1))
-        right_ND = table.index_select(0, level.right_CK.reshape(-1))
-        morpheme_CD = embedded[done : done + cells]
-        morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, ways, -1).reshape(cells * ways, -1)
-        score_N, vector_ND = model.inside(left_ND, right_ND, morpheme_ND)
-        score_CK = precise(score_N.view(cells, ways))
-        weight_CK = score_CK.softmax(-1)
-        vector_CD = (weight_CK.unsqueeze(-1).to(vector_ND.dtype) * vector_ND.view(cells, ways, -1)).sum(1)
-        table = torch.cat([table, vector_CD.to(table.dtype)])
+        cells = len(level.left_CK)
+        score_CK, weight_CK, vector_CD = model.inside_level(
+            table, embedded[done : done + cells], level.left_CK, level.right_CK
+        )
+        table = torch.cat([table, vector_CD])
         all_scores.append(score_CK.reshape(-1))
         all_weights.append(weight_CK.reshape(-1))
         done += cells
@@ -108,16 +103,10 @@ def outside_pass(model: CompositionModel, plan: ChartPlan, inside: InsideResult,
     """The neural outside pass of the appendix: top down, one level at a time."""
     table = roots_WD.to(inside.vectors.dtype)
     for level in plan.outside_levels:
-        cells, parents = level.parent_CP.shape
-        parent_ND = table.index_select(0, level.parent_CP.reshape(-1))
-        sibling_ND = inside.vectors.index_select(0, level.sibling_CP.reshape(-1))
-        score_N, vector_ND = model.outside(parent_ND, sibling_ND, level.side_CP.reshape(-1))
-        score_CP = precise(score_N.view(cells, parents))
-        if level.exists_CP is not None:
-            score_CP = score_CP.masked_fill(~level.exists_CP, -torch.inf)
-        weight_CP = score_CP.softmax(-1).unsqueeze(-1).to(vector_ND.dtype)
-        vector_CD = (weight_CP * vector_ND.view(cells, parents, -1)).sum(1)
-        table = torch.cat([table, vector_CD.to(table.dtype)])
+        vector_CD = model.outside_level(
+            table, inside.vectors, level.parent_CP, level.sibling_CP, level.side_CP, level.exists_CP
+        )
+        table = torch.cat([table, vector_CD])
     return table
 
 

@@ -56,6 +56,12 @@ def norm(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])
 
 
+def weighted_sum(weight_CK: Tensor, vector_ND: Tensor) -> Tensor:
+    """For each of C cells the sum of its K vectors, each times its weight."""
+    vector_CKD = vector_ND.view(*weight_CK.shape, -1)
+    return (weight_CK.unsqueeze(-1).to(vector_ND.dtype) * vector_CKD).sum(1)
+
+
 class Inside(nn.Module):
     """f_alpha: the halves of a span and its morpheme embedding to a compatibility score and a vector."""
 
@@ -120,3 +126,35 @@ class CompositionModel(nn.Module):
         self.outside = Outside(sizes)
         # The outside vector of a word's root where no context gives it.
         self.root = nn.Parameter(torch.randn(sizes.dimension) * 0.02)
+
+    def inside_level(
+        self, table: Tensor, morpheme_CD: Tensor, left_CK: Tensor, right_CK: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """One level of the inside pass: scores and weights of the splits of C cells, and the cells' vectors."""
+        cells, ways = left_CK.shape
+        left_ND = table.index_select(0, left_CK.reshape(-1))
+        right_ND = table.index_select(0, right_CK.reshape(-1))
+        morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, ways, -1).reshape(cells * ways, -1)
+        score_N, vector_ND = self.inside(left_ND, right_ND, morpheme_ND)
+        score_CK = precise(score_N.view(cells, ways))
+        weight_CK = score_CK.softmax(-1)
+        return score_CK, weight_CK, weighted_sum(weight_CK, vector_ND)
+
+    def outside_level(
+        self,
+        table: Tensor,
+        inside: Tensor,
+        parent_CP: Tensor,
+        sibling_CP: Tensor,
+        side_CP: Tensor,
+        exists_CP: Tensor | None,
+    ) -> Tensor:
+        """One level of the outside pass: the vectors of C cells."""
+        cells, parents = parent_CP.shape
+        parent_ND = table.index_select(0, parent_CP.reshape(-1))
+        sibling_ND = inside.index_select(0, sibling_CP.reshape(-1))
+        score_N, vector_ND = self.outside(parent_ND, sibling_ND, side_CP.reshape(-1))
+        score_CP = precise(score_N.view(cells, parents))
+        if exists_CP is not None:
+            score_CP = score_CP.masked_fill(~exists_CP, -torch.inf)
+        return weighted_sum(score_CP.softmax(-1), vector_ND)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from treetok.model.batches import mixed_seed
 from treetok.model.fixed_size import enough_for, fill_up, fits, sizes_of
-from treetok.model.objectives import Batch
+from treetok.model.objectives import Batch, TreeLearner
 from treetok.model.training import Trainer
 
 BATCHES_TO_MEASURE = 12
@@ -33,6 +33,15 @@ def tensors_of(thing: Any) -> list[Tensor]:
     return []
 
 
+def compile_levels(learner: TreeLearner) -> None:
+    """Compile what a step repeats for every level, once for all sizes, and the losses."""
+    composition: Any = learner.composition
+    composition.inside_level = torch.compile(composition.inside_level, dynamic=True)
+    composition.outside_level = torch.compile(composition.outside_level, dynamic=True)
+    losses: Any = learner
+    losses._tell = torch.compile(losses._tell, dynamic=True)
+
+
 class RecordedTrainer(Trainer):
     """A trainer whose steps are replayed. Everything else is as in `Trainer`."""
 
@@ -43,9 +52,7 @@ class RecordedTrainer(Trainer):
         """Measure batches, compile the two small encoders, record the step."""
         self.learner.precision = torch.bfloat16
         self.learner.train()
-        composition = self.learner.composition
-        composition.inside.compile(dynamic=True)
-        composition.outside.compile(dynamic=True)
+        compile_levels(self.learner)
         measured = (sizes_of(self.maker.draw(NEXT_TRY - 1 - number)) for number in range(BATCHES_TO_MEASURE))
         self.room = enough_for(measured)
         self._static: Batch = self._draw(self.step)
