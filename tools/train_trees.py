@@ -19,7 +19,7 @@ from treetok.corpus.sequences import read_sequence
 from treetok.model.batches import BatchMaker, chart_numbers
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.complete_chart import CompleteCharts
-from treetok.model.configuration import ModelConfiguration, Objective
+from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration, Objective
 from treetok.model.induction import CompositionTrees
 from treetok.model.morphemes import find_morphemes
 from treetok.model.objectives import TreeLearner
@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--resume", type=Path)
     parser.add_argument("--gold", type=Path, action="append", default=[])
     parser.add_argument("--count-power", type=float, default=1.0)
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--morphemes", default="bpe")
     parser.add_argument("--morpheme-size", type=int, default=10_000)
@@ -88,7 +89,11 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    configuration = ModelConfiguration(objective=Objective(count_power=options.count_power))
+    configuration = ModelConfiguration(
+        CompositionSizes(dropout=options.dropout),
+        LanguageModelSizes(dropout=options.dropout),
+        Objective(count_power=options.count_power),
+    )
     counts = {w: c for w, c in sequence.counts().items() if len(w) <= configuration.longest_word}
     say(read=len(sequence.numbers), words=len(counts))
     morphemes = find_morphemes(counts, options.morphemes, options.morpheme_size)

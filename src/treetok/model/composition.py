@@ -5,6 +5,8 @@ Shapes: N pairs, D dimensions, T tokens of one small encoder (3 inside, 2 outsid
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -39,6 +41,28 @@ class EncoderLayer(nn.Module):
 
     def _drop(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.dropout, self.training)
+
+
+class TakeRows(torch.autograd.Function):
+    """`index_select` whose gradients are added up in 32 bits: more exact than in 16, and several times as fast,
+    since GPUs add 32-bit numbers into memory in one go."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.shape, ctx.dtype = table.shape, table.dtype
+        return table.index_select(0, rows)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        gradient = precise(gradients[0])
+        (rows,) = ctx.saved_tensors
+        return gradient.new_zeros(ctx.shape).index_add(0, rows, gradient).to(ctx.dtype), None
+
+
+def take_rows(table: Tensor, rows: Tensor) -> Tensor:
+    taken: Tensor = TakeRows.apply(table, rows)  # type: ignore[no-untyped-call]
+    return taken
 
 
 def linear(layer: nn.Linear, x: Tensor) -> Tensor:
@@ -132,8 +156,8 @@ class CompositionModel(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """One level of the inside pass: scores and weights of the splits of C cells, and the cells' vectors."""
         cells, ways = left_CK.shape
-        left_ND = table.index_select(0, left_CK.reshape(-1))
-        right_ND = table.index_select(0, right_CK.reshape(-1))
+        left_ND = take_rows(table, left_CK.reshape(-1))
+        right_ND = take_rows(table, right_CK.reshape(-1))
         morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, ways, -1).reshape(cells * ways, -1)
         score_N, vector_ND = self.inside(left_ND, right_ND, morpheme_ND)
         score_CK = precise(score_N.view(cells, ways))
@@ -151,8 +175,8 @@ class CompositionModel(nn.Module):
     ) -> Tensor:
         """One level of the outside pass: the vectors of C cells."""
         cells, parents = parent_CP.shape
-        parent_ND = table.index_select(0, parent_CP.reshape(-1))
-        sibling_ND = inside.index_select(0, sibling_CP.reshape(-1))
+        parent_ND = take_rows(table, parent_CP.reshape(-1))
+        sibling_ND = take_rows(inside, sibling_CP.reshape(-1))
         score_N, vector_ND = self.outside(parent_ND, sibling_ND, side_CP.reshape(-1))
         score_CP = precise(score_N.view(cells, parents))
         if exists_CP is not None:
