@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
-from test_objectives import make  # noqa: E402
+from test_model_objectives import make  # noqa: E402
 
 from treetok.model.configuration import Objective  # noqa: E402
 from treetok.model.fixed_size import enough_for, fill_up, fits, sizes_of  # noqa: E402
