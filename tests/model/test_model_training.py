@@ -48,7 +48,7 @@ def make_trainer(settings, objective=None, sizes=SMALL):
         settings.seed,
         "cpu",
     )
-    configuration = ModelConfiguration(sizes, LanguageModelSizes(2, 4, 0.1), objective or Objective())
+    configuration = ModelConfiguration(sizes, LanguageModelSizes(2, 4, sizes.dropout), objective or Objective())
     torch.manual_seed(settings.seed)
     return Trainer(TreeLearner(configuration, len(morphemes)), maker, settings), morphemes
 
@@ -73,7 +73,7 @@ def test_true_morphs_become_spans():
     sequence = read_sequence([TEXT], profile_named("uncased"))
     from_counts = recall(CountTrees.from_words(sequence.counts()))
     assert 0.75 < from_counts < 0.85
-    assert trained_recall(200) > 0.88
+    assert trained_recall(400) > max(0.87, from_counts + 0.05)
 
 
 TINY = CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1, dropout=0.1)
