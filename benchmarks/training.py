@@ -16,14 +16,11 @@ import torch
 
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
-from treetok.model.batches import BatchMaker, chart_numbers
-from treetok.model.complete_chart import CompleteCharts
+from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration
 from treetok.model.fixed_size import BatchSizes
 from treetok.model.morphemes import find_morphemes
-from treetok.model.objectives import TreeLearner
 from treetok.model.recorded_step import RecordedTrainer
-from treetok.model.substrings import tabulate_substrings
 from treetok.model.training import TrainingSettings
 from treetok.text import profile_named
 
@@ -73,17 +70,10 @@ def main() -> None:
     sizes = dataclasses.replace(CompositionSizes(), dropout=options.dropout)
     reading = dataclasses.replace(LanguageModelSizes(), dropout=options.dropout)
     configuration = ModelConfiguration(sizes, reading)
-    counts = {w: c for w, c in sequence.counts().items() if len(w) <= configuration.longest_word}
-    morphemes = find_morphemes(counts)
-    words = list(counts)
-    table = tabulate_substrings(words)
-    charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), "cuda")
+    morphemes = find_morphemes(chart_words(sequence, configuration))
     settings = TrainingSettings(sequences=options.sequences)
-    numbers = chart_numbers(sequence, words)
-    maker = BatchMaker(
-        numbers, table.lengths, charts.plan, settings.sequences, settings.words_a_sequence, settings.seed, "cuda"
-    )
-    trainer = RecordedTrainer(TreeLearner(configuration, len(morphemes)).cuda(), maker, settings)
+    trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda")
+    assert isinstance(trainer, RecordedTrainer)
     start = time.perf_counter()
     trainer.take_step()
     torch.cuda.synchronize()

@@ -16,16 +16,12 @@ import torch
 
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
-from treetok.model.batches import BatchMaker, chart_numbers
+from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
-from treetok.model.complete_chart import CompleteCharts
 from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration, Objective
 from treetok.model.induction import CompositionTrees
 from treetok.model.morphemes import find_morphemes
-from treetok.model.objectives import TreeLearner
-from treetok.model.recorded_step import RecordedTrainer
-from treetok.model.substrings import tabulate_substrings
-from treetok.model.training import StepReport, Trainer, TrainingSettings
+from treetok.model.training import StepReport, TrainingSettings
 from treetok.text import profile_named
 from treetok.tree import Tree, join_scores
 
@@ -94,30 +90,16 @@ def main() -> None:
         LanguageModelSizes(dropout=options.dropout),
         Objective(count_power=options.count_power),
     )
-    counts = {w: c for w, c in sequence.counts().items() if len(w) <= configuration.longest_word}
+    counts = chart_words(sequence, configuration)
     say(read=len(sequence.numbers), words=len(counts))
     morphemes = find_morphemes(counts, options.morphemes, options.morpheme_size)
-    words = list(counts)
-    table = tabulate_substrings(words)
-    charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), device)
-    say(morphemes=len(morphemes), substrings=len(table))
+    say(morphemes=len(morphemes))
     settings = TrainingSettings(steps=options.steps, learning_rate=options.learning_rate)
-    maker = BatchMaker(
-        chart_numbers(sequence, words),
-        table.lengths,
-        charts.plan,
-        settings.sequences,
-        settings.words_a_sequence,
-        settings.seed,
-        device,
-    )
-    torch.manual_seed(settings.seed)
-    learner = TreeLearner(configuration, len(morphemes)).to(device)
-    trainer = (RecordedTrainer if device == "cuda" else Trainer)(learner, maker, settings)
+    trainer = assemble_trainer(sequence, configuration, settings, morphemes, device)
     if options.resume:
         load_checkpoint(trainer, options.resume)
     gold = {path.stem: read_gold(path) for path in options.gold}
-    source = CompositionTrees(learner.composition, morphemes, device)
+    source = CompositionTrees(trainer.learner.composition, morphemes, device)
 
     def report(news: StepReport) -> None:
         say(**{name: round(value, 4) for name, value in vars(news).items()})

@@ -104,8 +104,3 @@ class Progress:
         stage = Stage(name, total, unit, self._show, self._hook)
         yield stage
         stage.close()
-
-    def note(self, line: str) -> None:
-        """Say one line, where progress is shown at all."""
-        if self._show:
-            print(line, file=sys.stderr, flush=True)

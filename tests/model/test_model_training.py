@@ -12,9 +12,8 @@ from synthetic import Language, morph_recall  # noqa: E402
 
 from treetok import Tree, TreetokError  # noqa: E402
 from treetok.corpus.sequences import read_sequence  # noqa: E402
-from treetok.model.batches import BatchMaker, chart_numbers  # noqa: E402
+from treetok.model.assembly import assemble_trainer  # noqa: E402
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
-from treetok.model.complete_chart import CompleteCharts  # noqa: E402
 from treetok.model.configuration import (  # noqa: E402
     CompositionSizes,
     LanguageModelSizes,
@@ -23,9 +22,7 @@ from treetok.model.configuration import (  # noqa: E402
 )
 from treetok.model.induction import CompositionTrees  # noqa: E402
 from treetok.model.morphemes import find_morphemes  # noqa: E402
-from treetok.model.objectives import TreeLearner  # noqa: E402
-from treetok.model.substrings import tabulate_substrings  # noqa: E402
-from treetok.model.training import Trainer, TrainingSettings  # noqa: E402
+from treetok.model.training import TrainingSettings  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
@@ -35,22 +32,10 @@ SMALL = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=2, drop
 
 def make_trainer(settings, objective=None, sizes=SMALL):
     sequence = read_sequence([TEXT], profile_named("uncased"))
-    words = [word for word in sequence.words if len(word) <= 20]
     morphemes = find_morphemes(sequence.counts(), "bpe", 300)
-    table = tabulate_substrings(words)
-    charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), "cpu")
-    maker = BatchMaker(
-        chart_numbers(sequence, words),
-        table.lengths,
-        charts.plan,
-        settings.sequences,
-        settings.words_a_sequence,
-        settings.seed,
-        "cpu",
-    )
-    configuration = ModelConfiguration(sizes, LanguageModelSizes(2, 4, sizes.dropout), objective or Objective())
-    torch.manual_seed(settings.seed)
-    return Trainer(TreeLearner(configuration, len(morphemes)), maker, settings), morphemes
+    language_model = LanguageModelSizes(2, 4, sizes.dropout)
+    configuration = ModelConfiguration(sizes, language_model, objective or Objective())
+    return assemble_trainer(sequence, configuration, settings, morphemes, "cpu"), morphemes
 
 
 def recall(source):
