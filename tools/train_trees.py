@@ -118,7 +118,8 @@ def main() -> None:
         )
     while trainer.step < min(settings.steps, options.stop_at or settings.steps) and time.monotonic() < deadline:
         until = trainer.step - trainer.step % options.report_every + options.report_every
-        trainer.run(report, report_every=options.report_every, until=until)
+        if not trainer.run(report, report_every=options.report_every, until=until):
+            break
     say(step=trainer.step, redrawn=getattr(trainer, "redrawn", 0))
     say(final=True, **{name: tree_recall(rows, source) for name, rows in gold.items()})
     save_checkpoint(trainer, options.out)

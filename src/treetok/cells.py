@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,15 @@ def mix(values: U64) -> U64:
     return values ^ (values >> np.uint64(31))
 
 
+def cells_before_width(n: Any, width: Any) -> Any:
+    """How many spans of a word of n letters are narrower than `width`; for numbers, arrays and tensors.
+
+    >>> [cells_before_width(4, width) for width in (1, 2, 3, 4)]
+    [0, 4, 7, 9]
+    """
+    return (width - 1) * n - (width - 1) * (width - 2) // 2
+
+
 class Cells:
     """All spans of some words, numbered word by word and, in a word, by width and start."""
 
@@ -33,8 +43,7 @@ class Cells:
 
     def number(self, word: I64, width: I64, start: I64) -> I64:
         """The number of the span of that width and start in that word."""
-        n = self.lengths[word]
-        cell: I64 = self.first_cell[word] + (width - 1) * n - (width - 1) * (width - 2) // 2 + start
+        cell: I64 = self.first_cell[word] + cells_before_width(self.lengths[word], width) + start
         return cell
 
     def by_width(self) -> Iterator[tuple[I64, I64, int, U64]]:

@@ -16,9 +16,12 @@ def byte_name(byte: int) -> str:
     return f"<0x{byte:02X}>"
 
 
+BYTE_NAMES = frozenset(map(byte_name, HIGH_BYTES))
+
+
 def is_base_name(name: str) -> bool:
     """Whether a name is that of one character or of a byte: no special token may be called so."""
-    return len(name) == 1 or name in map(byte_name, HIGH_BYTES)
+    return len(name) == 1 or name in BYTE_NAMES
 
 
 # A token as it stands in a vocabulary: a piece of text, or (128 to 255) one byte of a longer UTF-8 sequence.
@@ -33,8 +36,9 @@ class TokenTable:
         self.special_tokens = dict(special_tokens)
         size = len(entries) + len(special_tokens)
         taken = set(special_tokens.values())
+        ordinary = set(entries)
         for name in special_tokens:
-            if name in entries or is_base_name(name):
+            if name in ordinary or is_base_name(name):
                 raise TreetokError(f"{name!r} is both a special and an ordinary token")
         if len(taken) < len(special_tokens) or any(not 0 <= number < size for number in taken):
             raise TreetokError(f"the ids of the special tokens must be different and below {size}")

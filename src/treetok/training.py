@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treetok.corpus import count_words
+from treetok.corpus.characters import characters_by_count
 from treetok.errors import TreetokError, TreetokWarning, share, whole_number
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
@@ -70,7 +71,7 @@ def train_parts(
     source = CountTrees.from_words(letters) if isinstance(trees, str) else trees
     scores = trees_of(source, sorted(letters), shown)
 
-    alphabet = frequent_characters(words, character_coverage)
+    alphabet = covering_characters(words, character_coverage)
     # Bytes and special tokens take their share of the size; so do ASCII characters that the text lacks.
     outside = len(specials) + len([entry for entry in base if entry not in alphabet])
     if vocab_size < outside + len(alphabet):
@@ -139,12 +140,14 @@ def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) ->
     if not isinstance(special_tokens, list | tuple | None):
         raise TreetokError(f"special_tokens is a list of strings, not {type(special_tokens).__name__}")
     names = list(profile.default_special_tokens if special_tokens is None else special_tokens)
-    for number, name in enumerate(names):
+    seen: set[str] = set()
+    for name in names:
         if not isinstance(name, str) or not name:
             raise TreetokError(f"a special token must be a string that is not empty, not {name!r}")
         check_encodable(name)
-        if name in names[:number]:
+        if name in seen:
             raise TreetokError(f"the special token {name!r} is given twice")
+        seen.add(name)
         if is_base_name(name):
             raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
     if not profile.byte_fallback and UNKNOWN not in names:
@@ -168,20 +171,17 @@ def scores_of_word(word: str, profile: Profile, scores_of_letters: dict[str, lis
     return with_leading_space(scores) if len(word) > len(letters) else scores
 
 
-def frequent_characters(words: dict[str, int], coverage: float) -> frozenset[str]:
+def covering_characters(words: dict[str, int], coverage: float) -> frozenset[str]:
     """The most frequent characters that together make up the share `coverage` of the text.
 
-    >>> sorted(frequent_characters({"abba": 10, "x": 1}, 0.9))
+    >>> sorted(covering_characters({"abba": 10, "x": 1}, 0.9))
     ['a', 'b']
     """
-    counts: Counter[str] = Counter()
-    for word, times in words.items():
-        for character in word:
-            counts[character] += times
-    enough = coverage * sum(counts.values())
+    counts = characters_by_count(words)
+    enough = coverage * sum(times for _, times in counts)
     kept: list[str] = []
     covered = 0
-    for character, times in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+    for character, times in counts:
         if covered >= enough:
             break
         kept.append(character)

@@ -119,6 +119,26 @@ def test_losses_that_are_no_numbers_stop_the_run(tmp_path):
     assert again.step == 4
 
 
+def test_parameters_that_are_no_numbers_are_not_saved(tmp_path):
+    trainer, _ = make_trainer(SHORT, sizes=TINY)
+    trainer.run(save=lambda t: save_checkpoint(t, tmp_path), until=2)
+    take_step = trainer.take_step
+
+    def spoil():
+        losses = take_step()
+        with torch.no_grad():
+            trainer.learner.long_word.fill_(float("nan"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return losses
+
+    trainer.take_step = spoil
+    with pytest.raises(TreetokError, match="the last checkpoint is good"):
+        trainer.run(save=lambda t: save_checkpoint(t, tmp_path))
+    again, _ = make_trainer(SHORT, sizes=TINY)
+    load_checkpoint(again, tmp_path)
+    assert again.step == 2
+
+
 def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     trainer, _ = make_trainer(SHORT, sizes=TINY)
     losses_of(trainer, 2)

@@ -11,13 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from treetok.cells import cells_before_width
 from treetok.model.chart import ChartPlan, InsideLevel, OutsideLevel
 from treetok.model.substrings import SubstringTable
-
-
-def cells_before_width(n: Tensor, width: Tensor | int) -> Tensor:
-    """How many spans of a word of n letters are narrower than `width`."""
-    return (width - 1) * n - (width - 1) * (width - 2) // 2
 
 
 class CompleteCharts:
@@ -61,7 +57,8 @@ class CompleteCharts:
         flat_of_width, row_of_width = [0, 0], [0, 0]
         for width in range(2, len(width_ends) + 1):
             first, end = width_ends[width - 2], width_ends[width - 1]
-            flat_of_width.append(flat_of_width[-1] + self._splits(row_of_width[-1], first, width - 1))
+            # The rows of the width before have width - 2 splits each.
+            flat_of_width.append(flat_of_width[-1] + (first - row_of_width[-1]) * (width - 2))
             row_of_width.append(first)
             if first == end:
                 continue
@@ -121,8 +118,3 @@ class CompleteCharts:
             outside_levels,
             len(words),
         )
-
-    @staticmethod
-    def _splits(first: int, end: int, width: int) -> int:
-        """How many splits the rows of one width have."""
-        return (end - first) * (width - 1)

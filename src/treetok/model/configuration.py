@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from treetok.errors import TreetokError
 
@@ -55,6 +54,5 @@ class ModelConfiguration:
     composition: CompositionSizes = field(default_factory=CompositionSizes)
     language_model: LanguageModelSizes = field(default_factory=LanguageModelSizes)
     objective: Objective = field(default_factory=Objective)
-    chart: Literal["complete", "pruned"] = "complete"
     # Longer words are kept out of training; they are still tokenized.
     longest_word: int = 20

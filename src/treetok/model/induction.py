@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from treetok.cells import cells_before_width
 from treetok.model.chart import ChartPlan, InsideResult, inside_pass
 from treetok.model.complete_chart import CompleteCharts
 from treetok.model.composition import CompositionModel
@@ -28,7 +29,7 @@ def best_splits(plan: ChartPlan, inside: InsideResult) -> npt.NDArray[np.int64]:
     return np.concatenate(best)
 
 
-def split_depths(
+def walk_best_trees(
     lengths: npt.NDArray[np.int64], row_of_span: npt.NDArray[np.int64], best: npt.NDArray[np.int64]
 ) -> list[npt.NDArray[np.float32]]:
     """Walk all trees from their roots, one depth at a time: minus the depth of every split of every word.
@@ -58,8 +59,7 @@ def rows_of_spans(table: SubstringTable) -> npt.NDArray[np.int64]:
     for width in range(1, widest + 1):
         for start in range(widest - width + 1):
             alive = words[table.lengths >= start + width]
-            n = table.lengths[alive]
-            cell = table.first_cell[alive] + (width - 1) * n - (width - 1) * (width - 2) // 2 + start
+            cell = table.first_cell[alive] + cells_before_width(table.lengths[alive], width) + start
             rows[alive, start, width] = table.substring_of_cell[cell]
     return rows
 
@@ -104,4 +104,4 @@ class CompositionTrees:
         self.model.eval()
         inside = inside_pass(self.model, plan, self.morph_overriding)
         self.model.train(was_training)
-        return split_depths(table.lengths, rows_of_spans(table), best_splits(plan, inside))
+        return walk_best_trees(table.lengths, rows_of_spans(table), best_splits(plan, inside))

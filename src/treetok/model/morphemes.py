@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from treetok.corpus.characters import characters_by_count
 from treetok.errors import TreetokError
 
 EMPTY, UNKNOWN_CHARACTER = 0, 1
@@ -40,14 +40,6 @@ class MorphemeVocabulary:
         return np.fromiter(map(self.number, strings), dtype=np.int32, count=len(strings))
 
 
-def frequent_characters(word_counts: Mapping[str, int], most: int) -> list[str]:
-    counts: Counter[str] = Counter()
-    for word, times in word_counts.items():
-        for character in word:
-            counts[character] += times
-    return [character for character, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]
-
-
 def find_morphemes(
     word_counts: Mapping[str, int], how: str = "bpe", size: int = 10_000, most_characters: int = 1000
 ) -> MorphemeVocabulary:
@@ -55,7 +47,7 @@ def find_morphemes(
 
     `size` counts characters in, as the paper's 10 000 do.
     """
-    characters = frequent_characters(word_counts, most_characters)
+    characters = [character for character, _ in characters_by_count(word_counts)[:most_characters]]
     if how in ("bpe", "unigram"):
         strings = trained_pieces(word_counts, how, size, most_characters)
     else:

@@ -49,7 +49,7 @@ class RecordedTrainer(Trainer):
     redrawn = 0
 
     def _prepare(self) -> None:
-        """Measure batches, compile the two small encoders, record the step."""
+        """Measure batches, compile what is repeated, record the step."""
         self.learner.precision = torch.bfloat16
         self.learner.train()
         compile_levels(self.learner)

@@ -60,6 +60,14 @@ class StepReport:
     words_a_second: float
 
 
+class NotANumber(TreetokError):
+    def __init__(self, step: int) -> None:
+        super().__init__(
+            f"the loss is not a number after step {step}: the last checkpoint is good;"
+            " go on from it with a lower learning rate"
+        )
+
+
 class Trainer:
     """A learner, its optimiser, and how far they have come."""
 
@@ -110,21 +118,24 @@ class Trainer:
                 if self.step % report_every == 0 or self.step == last:
                     character, span, next_word = losses.tolist()
                     if not math.isfinite(character + span + next_word):
-                        raise TreetokError(
-                            f"the loss is not a number after step {self.step}: the last checkpoint is good;"
-                            " go on from it with a lower learning rate"
-                        )
+                        raise NotANumber(self.step)
                     now = time.monotonic()
                     rate = (self.step - reported_step) * words_a_step / max(now - reported, 1e-9)
                     report(StepReport(self.step, character, span, next_word, rate))
                     reported, reported_step = now, self.step
                     if now - saved > save_seconds:
-                        save(self)
+                        self._save_if_sound(save)
                         saved = now
                 if stopped.is_set():
                     break
-            save(self)
+            self._save_if_sound(save)
         return self.step >= last
+
+    def _save_if_sound(self, save: Callable[[Trainer], object]) -> None:
+        """The losses of a step say nothing of the parameters after it: look at those before they are kept."""
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.learner.parameters()):
+            raise NotANumber(self.step)
+        save(self)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class CountTrees:
         """The counts of some n-grams, 0 for those not in the table."""
         if not len(self.hashes):
             return np.zeros(len(hashes), dtype=np.int64)
-        # Looked up in order, neighbours in the table lie in the cache: ten times as fast in a large table.
+        # Looked up in order, neighbours in the table lie in the cache: several times as fast in a large table.
         order = np.argsort(hashes)
         sorted_hashes = hashes[order]
         at = np.minimum(np.searchsorted(self.hashes, sorted_hashes), len(self.hashes) - 1)

@@ -1,0 +1,19 @@
+"""The characters of a corpus, by how often they occur."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+
+def characters_by_count(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Characters and their counts, the most frequent first; ties break by the character itself.
+
+    >>> characters_by_count({"abba": 10, "xb": 1})
+    [('b', 21), ('a', 20), ('x', 1)]
+    """
+    counts: Counter[str] = Counter()
+    for word, times in word_counts.items():
+        for character in word:
+            counts[character] += times
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
