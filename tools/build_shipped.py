@@ -25,8 +25,8 @@ on {words} words (with punctuation) only and is no match for one trained on real
 | text | `sample_text/` of the TreeTok repository, written for it; Apache-2.0 |
 | made by | `python tools/build_shipped.py` |
 
-Known weaknesses: stems that the text lacks fall into meaningless pieces (`quixotic` is cut `{example}`), and words are
-cut where n-grams are frequent, which is not always where morphemes meet.
+Known weaknesses: stems that the text lacks fall into meaningless pieces (`quixotic` is cut `{example}`), and words
+are cut where n-grams are frequent, which is not always where morphemes meet.
 """
 
 
