@@ -1,12 +1,11 @@
 """Where the time of a training step goes on a GPU, against what its arithmetic and its memory traffic allow.
 
-PYTHONPATH=src python benchmarks/training.py CORPUS [--dropout 0.1] [--sequences 256]
+PYTHONPATH=src python benchmarks/training.py CORPUS [--sequences 256]
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import time
 from collections import Counter
@@ -17,7 +16,7 @@ import torch
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
 from treetok.model.assembly import assemble_trainer, chart_words
-from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration
+from treetok.model.configuration import ModelConfiguration
 from treetok.model.fixed_size import BatchSizes
 from treetok.model.morphemes import find_morphemes
 from treetok.model.recorded_step import RecordedTrainer
@@ -62,14 +61,11 @@ def measured_rates() -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--sequences", type=int, default=256)
     parser.add_argument("--rows", type=int, default=25)
     options = parser.parse_args()
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    sizes = dataclasses.replace(CompositionSizes(), dropout=options.dropout)
-    reading = dataclasses.replace(LanguageModelSizes(), dropout=options.dropout)
-    configuration = ModelConfiguration(sizes, reading)
+    configuration = ModelConfiguration()
     morphemes = find_morphemes(chart_words(sequence, configuration))
     settings = TrainingSettings(sequences=options.sequences)
     trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda")

@@ -18,7 +18,7 @@ from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
 from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
-from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration, Objective
+from treetok.model.configuration import ModelConfiguration, Objective
 from treetok.model.induction import CompositionTrees
 from treetok.model.morphemes import find_morphemes
 from treetok.model.training import StepReport, TrainingSettings
@@ -66,7 +66,6 @@ def main() -> None:
     parser.add_argument("--resume", type=Path)
     parser.add_argument("--gold", type=Path, action="append", default=[])
     parser.add_argument("--count-power", type=float, default=1.0)
-    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--morphemes", default="bpe")
     parser.add_argument("--morpheme-size", type=int, default=10_000)
@@ -86,9 +85,7 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
     configuration = ModelConfiguration(
-        CompositionSizes(dropout=options.dropout),
-        LanguageModelSizes(dropout=options.dropout),
-        Objective(count_power=options.count_power),
+        objective=Objective(count_power=options.count_power),
     )
     counts = chart_words(sequence, configuration)
     say(read=len(sequence.numbers), words=len(counts))

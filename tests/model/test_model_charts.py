@@ -12,7 +12,7 @@ from treetok.model.configuration import CompositionSizes  # noqa: E402
 from treetok.model.reference import RecursiveModel  # noqa: E402
 from treetok.model.substrings import tabulate_substrings  # noqa: E402
 
-SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2, dropout=0.0)
+SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2)
 
 
 def random_case(seed):

@@ -24,7 +24,7 @@ from treetok.model.reference import RecursiveModel  # noqa: E402
 from treetok.model.substrings import tabulate_substrings  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
-SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2, dropout=0.0)
+SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2)
 LM_SIZES = LanguageModelSizes(layers=2, heads=2, dropout=0.0, longest_sequence=32)
 LONGEST = 5
 

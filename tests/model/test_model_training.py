@@ -27,13 +27,13 @@ from treetok.sources import CountTrees  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
 TEXT, MORPHS = Language().text(6000)
-SMALL = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=2, dropout=0.0)
+SMALL = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=2)
 
 
-def make_trainer(settings, objective=None, sizes=SMALL):
+def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1):
     sequence = read_sequence([TEXT], profile_named("uncased"))
     morphemes = find_morphemes(sequence.counts(), "bpe", 300)
-    language_model = LanguageModelSizes(2, 4, sizes.dropout)
+    language_model = LanguageModelSizes(2, 4, dropout)
     configuration = ModelConfiguration(sizes, language_model, objective or Objective())
     return assemble_trainer(sequence, configuration, settings, morphemes, "cpu"), morphemes
 
@@ -47,7 +47,7 @@ def trained_recall(steps, objective=None):
     settings = TrainingSettings(
         steps=steps, sequences=24, words_a_sequence=32, learning_rate=4e-3, warmup_steps=50
     )
-    trainer, morphemes = make_trainer(settings, objective)
+    trainer, morphemes = make_trainer(settings, objective, dropout=0.0)
     assert trainer.run()
     overriding = trainer.learner.configuration.objective.morph_overriding
     return recall(CompositionTrees(trainer.learner.composition, morphemes, morph_overriding=overriding))
@@ -61,7 +61,7 @@ def test_true_morphs_become_spans():
     assert trained_recall(400) > max(0.87, from_counts + 0.05)
 
 
-TINY = CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1, dropout=0.1)
+TINY = CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1)
 SHORT = TrainingSettings(steps=12, sequences=4, words_a_sequence=8, warmup_steps=2)
 
 

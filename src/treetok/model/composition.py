@@ -20,7 +20,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, sizes: CompositionSizes, roles: int) -> None:
         super().__init__()
         d = sizes.dimension
-        self.heads, self.dropout = sizes.heads, sizes.dropout
+        self.heads = sizes.heads
         self.role = nn.Parameter(torch.randn(roles, d) * 0.02)
         self.qkv = nn.Linear(d, 3 * d)
         self.attended = nn.Linear(d, d)
@@ -35,12 +35,9 @@ class EncoderLayer(nn.Module):
         scores_NTTH = (q_NTHd.unsqueeze(2) * k_NTHd.unsqueeze(1)).sum(-1) * (d // self.heads) ** -0.5
         weights_NTTH = precise(scores_NTTH).softmax(2).to(v_NTHd.dtype)
         mixed_NTD = (weights_NTTH.unsqueeze(-1) * v_NTHd.unsqueeze(1)).sum(2).reshape(n, t, d)
-        x_NTD = norm(x_NTD + self._drop(linear(self.attended, mixed_NTD)))
-        fed_NTD = linear(self.output, self._drop(F.gelu(linear(self.hidden, x_NTD))))
-        return norm(x_NTD + self._drop(fed_NTD))
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.dropout, self.training)
+        x_NTD = norm(x_NTD + linear(self.attended, mixed_NTD))
+        fed_NTD = linear(self.output, F.gelu(linear(self.hidden, x_NTD)))
+        return norm(x_NTD + fed_NTD)
 
 
 class TakeRows(torch.autograd.Function):

@@ -16,7 +16,6 @@ class CompositionSizes:
     hidden: int = 512
     inside_layers: int = 4
     outside_layers: int = 1
-    dropout: float = 0.1
 
     def __post_init__(self) -> None:
         if self.dimension % self.heads:
@@ -29,7 +28,7 @@ class LanguageModelSizes:
 
     layers: int = 3
     heads: int = 4
-    dropout: float = 0.1
+    dropout: float = 0.0
     longest_sequence: int = 1024
 
 
