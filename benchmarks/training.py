@@ -15,6 +15,7 @@ import torch
 
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
+from treetok.model.arithmetic import PLAIN, Arithmetic
 from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.configuration import ModelConfiguration
 from treetok.model.fixed_size import BatchSizes
@@ -40,6 +41,51 @@ def operations(
     return 6.0 * (inside + outside + reading + telling)
 
 
+def bytes_moved(
+    room: BatchSizes, configuration: ModelConfiguration, settings: TrainingSettings, morphemes: int
+) -> float:
+    """What the kernels must read and write in one step where each reads its input and writes its output once."""
+    sizes = configuration.composition
+    d, hidden = sizes.dimension, sizes.hidden
+    # Of one token in one layer, in numbers of 16 bits. Forward: x, qkv (written, read), mixed (twice), x, y, out.
+    forward = 12 * d
+    # Backward: d_out, out, y, d_fed, d_z (twice), d_mixed (twice), qkv, d_qkv (twice), d_x; activated, d_hidden.
+    backward = 18 * d + 2 * hidden
+    # Gradients of the weights: x, d_qkv, d_z, mixed, y, d_fed; d_hidden, activated.
+    products = 8 * d + 2 * hidden
+    inside = 3 * sizes.inside_layers * sum(cells * width for width, cells in enumerate(room.inside_cells))
+    outside = 2 * sizes.outside_layers * sum(cells * depth for depth, cells in enumerate(room.outside_cells))
+    # Logits are written, read, read, overwritten, and read twice for products.
+    words = settings.sequences * settings.words_a_sequence
+    logits = 6 * ((room.characters + room.spans) * morphemes + words * room.words)
+    return 2.0 * ((inside + outside) * (forward + backward + products) + logits)
+
+
+def check_fused(trainer: RecordedTrainer) -> dict[str, float]:
+    """How far fused kernels are from plain arithmetic in 32 bits, beside plain arithmetic in 16 bits."""
+    from treetok.model.gpu import FUSED
+
+    learner = trainer.learner
+    batch = trainer.maker.draw(0)
+
+    def gradient(arithmetic: Arithmetic, precision: torch.dtype | None) -> tuple[torch.Tensor, torch.Tensor]:
+        learner.arithmetic, learner.precision = arithmetic, precision
+        learner.zero_grad(set_to_none=True)
+        losses = learner(batch)
+        losses.total.backward()
+        found = torch.cat([p.grad.flatten() for p in learner.parameters() if p.grad is not None])
+        learner.zero_grad(set_to_none=True)
+        return torch.stack([losses.character, losses.span, losses.next_word]).detach(), found
+
+    exact_losses, exact = gradient(PLAIN, None)
+    result = {}
+    for name, arithmetic in (("fused", FUSED), ("plain", PLAIN)):
+        losses, found = gradient(arithmetic, torch.bfloat16)
+        result[f"{name}: largest error of a loss"] = round(float((losses - exact_losses).abs().max()), 5)
+        result[f"{name}: relative error of the gradient"] = round(float((found - exact).norm() / exact.norm()), 5)
+    return result
+
+
 def measured_rates() -> tuple[float, float]:
     """Operations a second of a large bf16 product, and bytes a second of a large copy."""
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
@@ -63,13 +109,19 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--sequences", type=int, default=256)
     parser.add_argument("--rows", type=int, default=25)
+    parser.add_argument("--longest-word", type=int, default=20)
+    parser.add_argument("--skip-check", action="store_true")
     options = parser.parse_args()
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    configuration = ModelConfiguration()
+    configuration = ModelConfiguration(longest_word=options.longest_word)
     morphemes = find_morphemes(chart_words(sequence, configuration))
     settings = TrainingSettings(sequences=options.sequences)
     trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda")
     assert isinstance(trainer, RecordedTrainer)
+    if not options.skip_check:
+        print(json.dumps(check_fused(trainer)), flush=True)
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
     start = time.perf_counter()
     trainer.take_step()
     torch.cuda.synchronize()
@@ -95,6 +147,7 @@ def main() -> None:
         launches += event.count // 3
     matrix_rate, copy_rate = measured_rates()
     work = operations(trainer.room, configuration, settings, len(morphemes))
+    traffic = bytes_moved(trainer.room, configuration, settings, len(morphemes))
     print(
         json.dumps(
             {
@@ -104,6 +157,8 @@ def main() -> None:
                 "recorded kernels": launches,
                 "TFLOP a step": round(work / 1e12, 2),
                 "ms at the measured matrix rate": round(1000 * work / matrix_rate, 1),
+                "GB moved a step": round(traffic / 1e9, 1),
+                "ms at the measured bandwidth": round(1000 * traffic / copy_rate, 1),
                 "TFLOP/s measured": round(matrix_rate / 1e12),
                 "TB/s measured": round(copy_rate / 1e12, 2),
                 "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),

@@ -29,12 +29,12 @@ def sample_text() -> str:
 
 @pytest.fixture(scope="session")
 def lossless() -> TreeTokenizer:
-    return TreeTokenizer.train(SAMPLE_FILES, 1500, profile="lossless", progress=False)
+    return TreeTokenizer.train(SAMPLE_FILES, 1500, "counts", "lossless", progress=False)
 
 
 @pytest.fixture(scope="session")
 def uncased() -> TreeTokenizer:
-    return TreeTokenizer.train(SAMPLE_FILES, 1500, profile="uncased", progress=False)
+    return TreeTokenizer.train(SAMPLE_FILES, 1500, "counts", "uncased", progress=False)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def model(tmp_path_factory) -> Path:
 
 
 def test_train_equals_the_python_call(model):
-    expected = TreeTokenizer.train(SAMPLE_FILES, 900, progress=False)
+    expected = TreeTokenizer.train(SAMPLE_FILES, 900, trees="counts", progress=False)
     assert TreeTokenizer.load(model).parts.entries == expected.parts.entries
 
 
@@ -86,6 +86,7 @@ def test_uncased_training_with_options(tmp_path):
     corpus = tmp_path / "rows.jsonl"
     corpus.write_text('{"body": "Walkers walk; walking talkers talk."}\n', encoding="utf-8")
     options = ["--profile", "uncased", "--vocab-size", 22, "--text-column", "body", "--special-token", "[UNK]"]
+    options += ["--trees", "counts"]
     status, output, _ = run("train", corpus, "-o", tmp_path / "m", *options, "--memory-limit", "1GB", "--seed", 3)
     assert (status, output) == (0, f"{tmp_path / 'm'}: 22 tokens, profile uncased\n")
     assert run("info", tmp_path / "m")[1].count("[UNK] = 0") == 1
@@ -94,7 +95,7 @@ def test_uncased_training_with_options(tmp_path):
 def test_too_little_text_is_said_in_one_line(tmp_path):
     corpus = tmp_path / "tiny.txt"
     corpus.write_text("a b\n", encoding="utf-8")
-    status, _, errors = run("train", corpus, "-o", tmp_path / "m")
+    status, _, errors = run("train", corpus, "-o", tmp_path / "m", "--trees", "counts")
     assert status == 0
     assert errors == "treetok: the text supports no more than 258 tokens; 30000 were asked for\n"
 
@@ -169,7 +170,9 @@ def test_closed_streams_are_no_disaster():
 
 
 def test_training_reads_standard_input(tmp_path):
-    status, output, _ = run("train", "-", "-o", tmp_path / "m", "--vocab-size", 260, text=b"low lower lowest")
+    status, output, _ = run(
+        "train", "-", "-o", tmp_path / "m", "--vocab-size", 260, "--trees", "counts", text=b"low lower lowest"
+    )
     assert (status, output) == (0, f"{tmp_path / 'm'}: 260 tokens, profile lossless\n")
 
 

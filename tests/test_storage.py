@@ -55,7 +55,7 @@ def test_loaded_equals_saved(tmp_path, profile, request, sample_text):
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
 def test_same_input_gives_the_same_bytes(tmp_path, profile):
     for name, files in (("one", SAMPLE_FILES), ("two", SAMPLE_FILES[::-1])):
-        TreeTokenizer.train(files, 1200, profile=profile, progress=False).save(tmp_path / name)
+        TreeTokenizer.train(files, 1200, trees="counts", profile=profile, progress=False).save(tmp_path / name)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -126,7 +126,7 @@ def test_saving_replaces_a_tokenizer_and_nothing_else(tmp_path, lossless, uncase
 
 def test_files_that_are_no_longer_part_of_it_go(tmp_path, lossless):
     lossless.save(tmp_path)
-    TreeTokenizer.train(["a b c"], 258, lexicon_size=0, progress=False).save(tmp_path)
+    TreeTokenizer.train(["a b c"], 258, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
     assert "lexicon.safetensors" not in contents(tmp_path)
     assert TreeTokenizer.load(tmp_path).known_words == 0
 

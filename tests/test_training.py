@@ -22,8 +22,8 @@ class RandomTrees:
         return [[random.Random(f"{word}{i}").random() for i in range(len(word) - 1)] for word in words]
 
 
-def train(corpus, vocab_size=1200, **options):
-    return TreeTokenizer.train(corpus, vocab_size, progress=False, **options)
+def train(corpus, vocab_size=1200, trees="counts", **options):
+    return TreeTokenizer.train(corpus, vocab_size, trees, progress=False, **options)
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
@@ -118,7 +118,7 @@ def test_rare_words_can_be_left_out():
 
 def test_progress_is_reported_to_a_function():
     stages = []
-    TreeTokenizer.train(SAMPLE_FILES, 1200, progress=lambda stage, done, total: stages.append(stage))
+    TreeTokenizer.train(SAMPLE_FILES, 1200, "counts", progress=lambda stage, done, total: stages.append(stage))
     assert list(dict.fromkeys(stages)) == ["counting words", "building trees", "building the vocabulary"]
 
 
@@ -132,7 +132,7 @@ def test_progress_is_reported_to_a_function():
         (["a b"], {"min_word_count": 2}, "no words that are frequent enough"),
         (["a b"], {"profile": "cased"}, "unknown profile 'cased'"),
         (["a b"], {"trees": "magic"}, "unknown trees 'magic'"),
-        (["a b"], {"trees": "neural"}, "choose 'counts'"),
+        ({"a": 2}, {"trees": "neural"}, "learned from running text, not from word counts"),
         (["a b"], {"trees": 3}, "trees of type int have no split_scores"),
         (["a b"], {"vocab_size": 100}, "vocabulary of 100 is too small.*need at least 257"),
         (["a b"], {"vocab_size": 6, "profile": "uncased"}, "vocabulary of 6 is too small.*need at least 7"),

@@ -1,27 +1,35 @@
-"""Train the composition model on one corpus file, for so many minutes, going on from a checkpoint if there is one.
+"""Train the composition model on one corpus file for so many minutes, going on from a checkpoint if there is one.
 
-    PYTHONPATH=src python tools/train_trees.py CORPUS OUT --minutes 9 [--gold TSV]... [--steps 6000]
+    PYTHONPATH=src python tools/train_trees.py CORPUS OUT --minutes 9.5 [--resume EARLIER_OUT] [--gold TSV]...
 
-Needs nothing but the project's folder: no installation, no network. The files it writes are below 16 MB each.
+Needs nothing but the project's folder: no installation, no network. Writes a checkpoint, the trees of all words of
+the corpus and the morphemes; with the paper's sizes every file is below 16 MB.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
+from treetok.lexicon import Lexicon
 from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
-from treetok.model.configuration import ModelConfiguration, Objective
+from treetok.model.device import chosen_device
 from treetok.model.induction import CompositionTrees
+from treetok.model.learning import start_compiling
 from treetok.model.morphemes import find_morphemes
-from treetok.model.training import StepReport, TrainingSettings
+from treetok.model.presets import PRESETS
+from treetok.model.training import StepReport
+from treetok.storage.names import LEXICON
+from treetok.storage.saving import lexicon_as_bytes
 from treetok.text import profile_named
 from treetok.tree import Tree, join_scores
 
@@ -58,68 +66,112 @@ def tree_recall(gold: list[tuple[str, list[list[str]]]], source: CompositionTree
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--minutes", type=float, default=9.0)
-    parser.add_argument("--steps", type=int, default=6000)
-    parser.add_argument("--resume", type=Path)
-    parser.add_argument("--gold", type=Path, action="append", default=[])
-    parser.add_argument("--count-power", type=float, default=1.0)
-    parser.add_argument("--learning-rate", type=float, default=1e-3)
-    parser.add_argument("--morphemes", default="bpe")
-    parser.add_argument("--morpheme-size", type=int, default=10_000)
-    parser.add_argument("--report-every", type=int, default=50)
-    parser.add_argument("--evaluate-every", type=int, default=500)
-    parser.add_argument("--stop-at", type=int)
+    parser.add_argument("--minutes", type=float, default=9.0, help="stop training after so many, saving all")
+    parser.add_argument("--steps", type=int, help="length of the whole schedule, over all runs")
+    parser.add_argument("--resume", type=Path, help="a directory that an earlier run wrote")
+    parser.add_argument(
+        "--gold", type=Path, action="append", default=[], help="gold to score trees with, on the way"
+    )
+    parser.add_argument("--preset", default="fast", choices=PRESETS)
+    parser.add_argument("--count-power", type=float)
+    parser.add_argument("--morpheme-dropout", type=float)
+    parser.add_argument("--average-decay", type=float)
+    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--morphemes", help="bpe, unigram or a file")
+    parser.add_argument("--morpheme-count-power", type=float)
+    parser.add_argument("--morpheme-size", type=int)
+    parser.add_argument("--report-every", type=int, default=100)
+    parser.add_argument("--evaluate-every", type=int, default=1000)
     options = parser.parse_args()
     began = time.monotonic()
+    deadline = began + 60 * options.minutes
+    options.out.mkdir(parents=True, exist_ok=True)
 
     def say(**news: object) -> None:
         line = json.dumps({"seconds": round(time.monotonic() - began, 1), **news})
         print(line, flush=True)
-        with (options.out / "log.jsonl").open("a", encoding="utf-8") as log:
+        with (options.out / "run.jsonl").open("a", encoding="utf-8") as log:
             log.write(line + "\n")
 
-    options.out.mkdir(parents=True, exist_ok=True)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    configuration = ModelConfiguration(
-        objective=Objective(count_power=options.count_power),
+    device = chosen_device("auto")
+    preset = PRESETS[options.preset]
+    model = changed(
+        preset.model,
+        objective=changed(
+            preset.model.objective, count_power=options.count_power, morpheme_dropout=options.morpheme_dropout
+        ),
     )
-    counts = chart_words(sequence, configuration)
+    settings = changed(
+        preset.training,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+        average_decay=options.average_decay,
+    )
+    compiling = start_compiling(dataclasses.replace(preset, model=model), device)
+    sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
+    counts = chart_words(sequence, model)
     say(read=len(sequence.numbers), words=len(counts))
-    morphemes = find_morphemes(counts, options.morphemes, options.morpheme_size)
+    morphemes = find_morphemes(
+        counts,
+        changed(
+            preset.morphemes,
+            how=options.morphemes,
+            size=options.morpheme_size,
+            count_power=options.morpheme_count_power,
+        ),
+    )
     say(morphemes=len(morphemes))
-    settings = TrainingSettings(steps=options.steps, learning_rate=options.learning_rate)
-    trainer = assemble_trainer(sequence, configuration, settings, morphemes, device)
+    trainer = assemble_trainer(sequence, model, settings, morphemes, device, preset.parser)
     if options.resume:
         load_checkpoint(trainer, options.resume)
     gold = {path.stem: read_gold(path) for path in options.gold}
-    source = CompositionTrees(trainer.learner.composition, morphemes, device)
-
-    def report(news: StepReport) -> None:
-        say(**{name: round(value, 4) for name, value in vars(news).items()})
-        if news.step % options.evaluate_every == 0:
-            say(step=news.step, **{name: tree_recall(rows, source) for name, rows in gold.items()})
-
-    deadline = began + 60 * options.minutes
+    teacher = CompositionTrees(trainer.learner.composition, morphemes, device)
+    if compiling is not None:
+        compiling.join()
     say(starting_at=trainer.step)
     trainer.take_step()
     if device == "cuda":
         torch.cuda.synchronize()
-        say(
-            first_step_done=True,
-            memory_gb=round(torch.cuda.max_memory_allocated() / 1e9, 1),
-            room=str(trainer.room),
-        )
-    while trainer.step < min(settings.steps, options.stop_at or settings.steps) and time.monotonic() < deadline:
+        say(first_step_done=True, memory_gb=round(torch.cuda.max_memory_allocated() / 1e9, 1))
+
+    def say_recall(**news: object) -> None:
+        if trainer.average is not None:
+            say(
+                averaged=False,
+                **news,
+                **{f"{name}_now": tree_recall(rows, teacher) for name, rows in gold.items()},
+            )
+        with trainer.averaged():
+            say(**news, **{name: tree_recall(rows, teacher) for name, rows in gold.items()})
+
+    def report(news: StepReport) -> None:
+        say(**{name: round(value, 4) for name, value in news.figures().items()})
+        if news.step % options.evaluate_every == 0:
+            say_recall(step=news.step)
+
+    # A minute before the end, for the trees of all words and the checkpoint.
+    while trainer.step < settings.steps and time.monotonic() < deadline - 60:
         until = trainer.step - trainer.step % options.report_every + options.report_every
-        if not trainer.run(report, report_every=options.report_every, until=until):
+        if not trainer.run(report, report_every=options.report_every, until=until, validate_every=1000):
             break
-    say(step=trainer.step, redrawn=getattr(trainer, "redrawn", 0))
-    say(final=True, **{name: tree_recall(rows, source) for name, rows in gold.items()})
+    say(step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
     save_checkpoint(trainer, options.out)
+    say_recall(final=True)
+    words = sorted(word for word in counts if len(word) > 1)
+    with trainer.averaged():
+        lexicon = Lexicon.from_scores(dict(zip(words, teacher.split_scores(words), strict=True)))
+    say(trees=len(lexicon))
+    (options.out / LEXICON).write_bytes(lexicon_as_bytes(lexicon))
+    (options.out / "morphemes.txt").write_text("\n".join(morphemes.longer), encoding="utf-8")
+    say(saved=True)
+
+
+def changed(settings: Any, **values: Any) -> Any:
+    """A dataclass with the values that were given."""
+    return dataclasses.replace(settings, **{name: value for name, value in values.items() if value is not None})
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ class TreeTokenizer:
         cls,
         corpus: Any,
         vocab_size: int = 30_000,
-        trees: str | TreeSource = "counts",
+        trees: str | TreeSource = "neural",
         profile: str = "lossless",
         seed: int = 0,
         *,
@@ -98,15 +98,20 @@ class TreeTokenizer:
         min_word_count: int = 1,
         character_coverage: float = 0.9999,
         pruning_rate: float = 0.2,
-        lexicon_size: int = 200_000,
+        lexicon_size: int | None = None,
         memory_limit: int = 4 << 30,
         progress: bool | Callable[[str, int, int | None], object] = True,
+        preset: str | None = None,
+        device: str = "auto",
+        checkpoints: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> TreeTokenizer:
         """Train on paths, on an iterable of strings, or on a mapping from words to counts.
 
         vocab_size: number of ids in all, special tokens (and bytes, in `lossless`) included. Where the text is
             too small for so many, there are fewer, and a warning says so.
-        trees: "counts", or any object with `split_scores(words)`.
+        trees: "neural" (learned from the text, which needs PyTorch: `pip install 'treetok[train]'`), "counts"
+            (at once, with less morphology), or any object with `split_scores(words)`.
         seed: for what is drawn at random; trees from counts draw nothing.
         special_tokens: the profile's own when None.
         text_column: which column of JSON lines and Parquet files holds the text.
@@ -114,9 +119,17 @@ class TreeTokenizer:
         character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it
             are left to bytes (`lossless`) or to [UNK] (`uncased`).
         pruning_rate: the share of the vocabulary that each pruning step removes.
-        lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer.
+        lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer; None is
+            200 000 for trees from counts and 1 000 000 for neural ones.
         memory_limit: bytes that counting may take before it drops the rarest words.
         progress: True (on stderr), False, or a function called with (stage, done, total).
+
+        For neural trees alone:
+        preset: "fast" (a GPU, minutes), "tiny" (a CPU, minutes) or "paper" (the paper's settings, hours on a
+            GPU); None is "fast" on a GPU and "tiny" on a CPU.
+        device: "auto" (a GPU if there is one), "cpu" or "cuda".
+        checkpoints: a directory for checkpoints, every five minutes, and for the log; None keeps none.
+        resume: go on from the checkpoint there.
         """
         from treetok.training import train_parts
 
@@ -135,6 +148,10 @@ class TreeTokenizer:
                 lexicon_size=lexicon_size,
                 memory_limit=memory_limit,
                 progress=progress,
+                preset=preset,
+                device=device,
+                checkpoints=checkpoints,
+                resume=resume,
             )
         )
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
-from treetok.corpus import count_words
+from treetok.corpus import count_words, texts_of, to_be_read_twice
 from treetok.corpus.characters import characters_by_count
 from treetok.errors import TreetokError, TreetokWarning, share, whole_number
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
 from treetok.progress import Progress
+from treetok.segment import Segmenter
 from treetok.sources import CountTrees, TreeSource, scores_of_words
 from treetok.text import Profile, check_encodable, profile_named
 from treetok.tokens import ASCII, HIGH_BYTES, UNKNOWN, Entry, is_base_name
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 
+if TYPE_CHECKING:
+    from treetok.model.learning import LearnedTrees
+
 WORDS_AT_ONCE = 20_000
+# Trees from counts can be worked out again; what the composition model knows is in the lexicon alone.
+LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
 
 
 def train_parts(
@@ -34,12 +41,21 @@ def train_parts(
     min_word_count: int,
     character_coverage: float,
     pruning_rate: float,
-    lexicon_size: int,
+    lexicon_size: int | None,
     memory_limit: int,
     progress: bool | Callable[[str, int, int | None], object],
+    preset: str | None,
+    device: str,
+    checkpoints: str | PathLike[str] | None,
+    resume: bool,
 ) -> TokenizerParts:
     """What `TreeTokenizer.train` does; the arguments are explained there."""
     profile = profile_named(profile_name)
+    is_neural = isinstance(trees, str) and trees == "neural"
+    if is_neural:
+        if isinstance(corpus, Mapping):
+            raise TreetokError("trees='neural' are learned from running text, not from word counts")
+        check_before_learning(preset, device, checkpoints, resume)
     specials = special_token_ids(profile, special_tokens)
     check_trees(trees)
     base = base_entries(profile)
@@ -48,12 +64,16 @@ def train_parts(
         raise TreetokError(too_small(vocab_size, 0, len(base) + len(specials)))
     seed = whole_number("seed", seed, least=0)
     min_word_count = whole_number("min_word_count", min_word_count, least=1)
+    if lexicon_size is None:
+        lexicon_size = LEXICON_SIZES["neural" if is_neural else "counts"]
     lexicon_size = whole_number("lexicon_size", lexicon_size, least=0)
     memory_limit = whole_number("memory_limit", memory_limit, least=0)
     character_coverage = share("character_coverage", character_coverage, may_be_one=True)
     pruning_rate = share("pruning_rate", pruning_rate, may_be_one=False)
     shown = Progress(progress)
 
+    if is_neural:
+        corpus = to_be_read_twice(corpus, text_column)
     counter = count_words(corpus, profile, text_column=text_column, memory_limit=memory_limit, progress=shown)
     words = {word: times for word, times in counter.counts().items() if times >= min_word_count}
     if counter.dropped:
@@ -68,8 +88,24 @@ def train_parts(
     letters: Counter[str] = Counter()
     for word, times in words.items():
         letters[profile.letters(word)] += times
-    source = CountTrees.from_words(letters) if isinstance(trees, str) else trees
-    scores = trees_of(source, sorted(letters), shown)
+    learned = None
+    if is_neural:
+        learned = learn_trees(
+            texts_of(corpus, text_column, shown, "reading text"),
+            sorted(letters),
+            profile,
+            preset=preset,
+            device=device,
+            seed=seed,
+            checkpoints=checkpoints,
+            resume=resume,
+            progress=shown,
+        )
+        source: TreeSource = learned.parser
+        scores = {word: of_word.tolist() for word, of_word in learned.scores.items()}
+    else:
+        source = CountTrees.from_words(letters) if isinstance(trees, str) else trees
+        scores = trees_of(source, sorted(letters), shown)
 
     alphabet = covering_characters(words, character_coverage)
     # Bytes and special tokens take their share of the size; so do ASCII characters that the text lacks.
@@ -92,8 +128,7 @@ def train_parts(
             stacklevel=3,
         )
 
-    is_counts = isinstance(trees, str)
-    if is_counts:
+    if isinstance(trees, str):
         kept = sorted(letters, key=lambda word: (-letters[word], word))[:lexicon_size]
     else:
         # Nobody can work these trees out again when the tokenizer is loaded without the source.
@@ -105,8 +140,9 @@ def train_parts(
         lexicon=Lexicon.from_scores({word: scores[word] for word in kept if len(word) > 1}),
         source=source,
         settings={
-            "trees": "counts" if is_counts else f"custom ({type(trees).__name__})",
+            "trees": trees if isinstance(trees, str) else f"custom ({type(trees).__name__})",
             "seed": seed,
+            **({} if learned is None else figures_of_learning(learned, profile, vocabulary)),
             "min_word_count": min_word_count,
             "character_coverage": character_coverage,
             "pruning_rate": pruning_rate,
@@ -127,12 +163,52 @@ def too_small(vocab_size: int, characters: int, outside: int) -> str:
 def check_trees(trees: Any) -> None:
     """Refuse what gives no trees before any text is read."""
     if isinstance(trees, str):
-        if trees == "neural":
-            raise TreetokError("trees='neural' is not part of this version yet: choose 'counts'")
-        if trees != "counts":
-            raise TreetokError(f"unknown trees {trees!r}: choose 'counts' or an object with split_scores(words)")
+        if trees not in LEXICON_SIZES:
+            raise TreetokError(
+                f"unknown trees {trees!r}: choose 'neural', 'counts' or an object with split_scores(words)"
+            )
     elif isinstance(trees, type) or not callable(getattr(trees, "split_scores", None)):
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
+
+
+def check_before_learning(
+    preset: str | None, device: str, checkpoints: str | PathLike[str] | None, resume: bool
+) -> None:
+    """Refuse before any text is read what learning trees would refuse."""
+    try:
+        from treetok.model.learning import check_choices
+    except ImportError as error:
+        raise TreetokError(
+            f"trees='neural' need {error.name}: pip install 'treetok[train]', or choose trees='counts'"
+        ) from None
+    check_choices(preset, device, checkpoints, resume)
+
+
+def learn_trees(*arguments: Any, **options: Any) -> LearnedTrees:
+    """`treetok.model.learning.learn_trees`, imported when it is needed: it brings PyTorch along."""
+    from treetok.model import learning
+
+    return learning.learn_trees(*arguments, **options)
+
+
+def figures_of_learning(learned: LearnedTrees, profile: Profile, vocabulary: dict[str, int]) -> dict[str, object]:
+    """How training went, and how often the parser cuts unseen words as the composition model would."""
+    segmenter = Segmenter(vocabulary)
+    words = learned.unseen_words
+    alike = 0
+    for word, told in zip(words, learned.parser.split_scores(words), strict=True):
+        in_text = profile.in_running_text(word)
+        has_space = len(in_text) > len(word)
+        cuts = [
+            segmenter.cut(in_text, with_leading_space(scores) if has_space else scores)
+            for scores in (told.tolist(), learned.scores[word].tolist())
+        ]
+        alike += cuts[0] == cuts[1]
+    return {
+        **learned.figures,
+        "unseen_words": len(words),
+        "cut_as_the_model_would_of_unseen_words": round(alike / max(1, len(words)), 4),
+    }
 
 
 def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) -> dict[str, int]:

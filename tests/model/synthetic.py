@@ -84,3 +84,33 @@ def morph_recall(spans_of, morphs: dict[str, list[str]]) -> float:
                 total += 1
             start += len(part)
     return hits / total
+
+
+class AgreementLanguage:
+    """A language whose words say nothing of their parts: only the words before them do.
+
+    A word is three letters of one alphabet, all equally likely. Of some alphabets the last two letters are an
+    ending, of others the first two are a beginning. The word before agrees with this pair as a whole: neither of
+    its letters alone says anything of the word before.
+    """
+
+    ALPHABETS = ("aeio", "bdgk", "lmnr", "pstf", "uvwy", "chjq")
+    AGREEING = "αβγδεζηθικλμνξοπρστυφχψω"
+
+    def text(self, words: int, seed: int = 1) -> tuple[str, dict[str, list[str]]]:
+        """Running text, and the morphs of every word in it."""
+        rng = random.Random(seed)
+        running, morphs = [], {}
+        for _ in range(words):
+            number = rng.randrange(len(self.ALPHABETS))
+            alphabet = self.ALPHABETS[number]
+            word = "".join(rng.choices(alphabet, k=3))
+            parts = [word[:1], word[1:]] if number % 2 else [word[:2], word[2:]]
+            agrees = sum(map(alphabet.index, max(parts, key=len))) % 4
+            running += [self.AGREEING[4 * number + agrees], word]
+            morphs[word] = parts
+        return " ".join(running), morphs
+
+    def pairs(self) -> list[str]:
+        """All pairs of letters, be they morphs or not."""
+        return [one + other for alphabet in self.ALPHABETS for one in alphabet for other in alphabet]

@@ -1,14 +1,16 @@
 """Training learns, can be interrupted, and says what is wrong."""
 
 import errno
+import math
 import os
+import random
 import signal
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
-from synthetic import Language, morph_recall  # noqa: E402
+from synthetic import AgreementLanguage, Language, morph_recall  # noqa: E402
 
 from treetok import Tree, TreetokError  # noqa: E402
 from treetok.corpus.sequences import read_sequence  # noqa: E402
@@ -21,7 +23,7 @@ from treetok.model.configuration import (  # noqa: E402
     Objective,
 )
 from treetok.model.induction import CompositionTrees  # noqa: E402
-from treetok.model.morphemes import find_morphemes  # noqa: E402
+from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.training import TrainingSettings  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
@@ -30,35 +32,86 @@ TEXT, MORPHS = Language().text(6000)
 SMALL = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=2)
 
 
-def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1):
-    sequence = read_sequence([TEXT], profile_named("uncased"))
-    morphemes = find_morphemes(sequence.counts(), "bpe", 300)
-    language_model = LanguageModelSizes(2, 4, dropout)
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Small matrices are no faster with several threads, and far slower where others want the processors, too."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1, text=TEXT, morphemes=None, layers=2):
+    sequence = read_sequence([text], profile_named("uncased"))
+    morphemes = morphemes or find_morphemes(sequence.counts(), MorphemeSettings(size=300))
+    language_model = LanguageModelSizes(layers, 4, dropout)
     configuration = ModelConfiguration(sizes, language_model, objective or Objective())
     return assemble_trainer(sequence, configuration, settings, morphemes, "cpu"), morphemes
 
 
-def recall(source):
-    scores = dict(zip(MORPHS, source.split_scores(list(MORPHS)), strict=True))
-    return morph_recall(lambda word: Tree(word, scores[word]).spans(), MORPHS)
+def recall(source, morphs=MORPHS):
+    scores = dict(zip(morphs, source.split_scores(list(morphs)), strict=True))
+    return morph_recall(lambda word: Tree(word, scores[word]).spans(), morphs)
 
 
-def trained_recall(steps, objective=None):
-    settings = TrainingSettings(
-        steps=steps, sequences=24, words_a_sequence=32, learning_rate=4e-3, warmup_steps=50
-    )
-    trainer, morphemes = make_trainer(settings, objective, dropout=0.0)
+def trained_recall(morphs, settings, objective=None, **options):
+    trainer, morphemes = make_trainer(settings, objective, dropout=0.0, **options)
     assert trainer.run()
     overriding = trainer.learner.configuration.objective.morph_overriding
-    return recall(CompositionTrees(trainer.learner.composition, morphemes, morph_overriding=overriding))
+    return recall(CompositionTrees(trainer.learner.composition, morphemes, morph_overriding=overriding), morphs)
 
 
-def test_true_morphs_become_spans():
-    """Far more often than in trees from counts (0.81), balanced (0.69), left- (0.47) or right-branching (0.29)."""
-    sequence = read_sequence([TEXT], profile_named("uncased"))
-    from_counts = recall(CountTrees.from_words(sequence.counts()))
-    assert 0.75 < from_counts < 0.85
-    assert trained_recall(400) > max(0.87, from_counts + 0.05)
+class TreesBy:
+    """Trees from a rule that gives the scores of n - 1 splits."""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def split_scores(self, words):
+        return [self.rule(len(word) - 1) for word in words]
+
+
+def balanced(splits):
+    if not splits:
+        return []
+    left, right = balanced((splits - 1) // 2), balanced(splits // 2)
+    return [score - 1 for score in left] + [0] + [score - 1 for score in right]
+
+
+def test_true_morphs_become_spans_far_more_often_than_in_other_trees():
+    """Measured with three seeds: 0.94 to 0.96; without MorphOverriding 0.43 to 0.54. Trees from counts 0.82,
+    balanced 0.54, left-branching 0.47, right-branching 0.29, random 0.27. (Letters say enough in this language:
+    without context it is no worse.)"""
+    rng = random.Random(0)
+    rivals = {
+        "counts": CountTrees.from_words(read_sequence([TEXT], profile_named("uncased")).counts()),
+        "left": TreesBy(lambda splits: range(splits)),
+        "right": TreesBy(lambda splits: range(splits, 0, -1)),
+        "balanced": TreesBy(balanced),
+        "random": TreesBy(lambda splits: [rng.random() for _ in range(splits)]),
+    }
+    recalls = {name: recall(source) for name, source in rivals.items()}
+    settings = TrainingSettings(240, sequences=8, words_a_sequence=24, learning_rate=8e-3, warmup_steps=50)
+    recalls["without overriding"] = trained_recall(MORPHS, settings, Objective(morph_overriding=False))
+    full = trained_recall(MORPHS, settings)
+    assert full >= 0.85
+    assert all(full > other + 0.05 for other in recalls.values()), recalls
+
+
+def test_morphs_that_only_the_context_tells():
+    """In a language of which only the context says which letters belong together. Measured: 1.0 with each of four
+    seeds; without context 0.4 to 0.55, as by chance: nothing tells then where to split a whole word."""
+    language = AgreementLanguage()
+    text, morphs = language.text(20_000)
+    morphemes = MorphemeVocabulary(text.replace(" ", ""), language.pairs())
+    settings = TrainingSettings(400, sequences=16, words_a_sequence=32, learning_rate=8e-3, warmup_steps=30)
+    sizes = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=1)
+    with_context, without = (
+        trained_recall(morphs, settings, objective, sizes=sizes, text=text, morphemes=morphemes, layers=1)
+        for objective in (Objective(), Objective(context=False))
+    )
+    assert with_context > 0.9
+    assert 0.3 < without < 0.7
 
 
 TINY = CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1)
@@ -173,3 +226,28 @@ def test_checkpoints_that_do_not_fit(tmp_path):
     (tmp_path / "checkpoint.json").write_text("{", encoding="utf-8")
     with pytest.raises(TreetokError, match=r"checkpoint\.json is damaged"):
         load_checkpoint(trainer, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "the corpus is empty: there are no words to train on"),
+        (" \n ", "the corpus is empty: there are no words to train on"),
+        ("alone", "the corpus is too small to train on: its only word is 'alone'"),
+        (
+            f"{'a' * 21} {'b' * 25}",
+            r"all words of the corpus are too long: the shortest has 21 characters, and words of more than 20"
+            r" \(longest_word\) are not trained on",
+        ),
+    ],
+    ids=["empty", "blank", "one-word", "all-too-long"],
+)
+def test_corpora_that_nothing_can_be_learned_from(text, message):
+    with pytest.raises(TreetokError, match=message):
+        make_trainer(SHORT, sizes=TINY, text=text)
+
+
+@pytest.mark.parametrize("text", ["a b", "the the the", f"one {'x' * 30}"], ids=["letters", "same", "too-long"])
+def test_two_words_are_enough(text):
+    losses = losses_of(make_trainer(SHORT, sizes=TINY, text=text)[0], 3)
+    assert all(math.isfinite(loss) for step in losses for loss in step)

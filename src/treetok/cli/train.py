@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from treetok import TreeTokenizer, TreetokError
 from treetok.storage.names import FILES, HEAD
 from treetok.storage.whole import checked_target
+
+# Beside the tokenizer's own files.
+CHECKPOINTS = "training"
 
 
 def add_command(commands: Any) -> None:
@@ -21,7 +25,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to save it")
     parser.add_argument("--vocab-size", type=int, default=30_000, help="number of ids in all (default: 30000)")
-    parser.add_argument("--trees", default="counts", help="where trees come from: counts (default)")
+    parser.add_argument(
+        "--trees", default="neural", help="neural (default; learned, needs treetok[train]) or counts (at once)"
+    )
     parser.add_argument("--profile", default="lossless", help="lossless (default) or uncased")
     parser.add_argument("--seed", type=int, default=0, help="for what is drawn at random (default: 0)")
     parser.add_argument("--text-column", default="text", help="column of .jsonl and .parquet (default: text)")
@@ -42,12 +48,24 @@ def add_command(commands: Any) -> None:
         "--pruning-rate", type=float, default=0.2, help="share removed by each pruning step (default: 0.2)"
     )
     parser.add_argument(
-        "--lexicon-size", type=int, default=200_000, help="words whose trees are kept (default: 200000)"
+        "--lexicon-size",
+        type=int,
+        help="words whose trees are kept (default: 1000000; 200000 with trees from counts)",
     )
     parser.add_argument(
         "--memory-limit", default="4GB", help="what counting may take before rare words go (default: 4GB)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    neural = parser.add_argument_group("neural trees")
+    neural.add_argument(
+        "--preset", help="fast (default on a GPU, minutes), tiny (default on a CPU, minutes) or paper (hours)"
+    )
+    neural.add_argument("--device", default="auto", help="auto (default: a GPU if there is one), cpu or cuda")
+    neural.add_argument(
+        "--resume",
+        action="store_true",
+        help=f"go on from the checkpoint in DIR/{CHECKPOINTS}",
+    )
     parser.set_defaults(run=run)
 
 
@@ -68,7 +86,14 @@ def run(options: argparse.Namespace) -> None:
         lexicon_size=options.lexicon_size,
         memory_limit=parse_bytes(options.memory_limit),
         progress=not options.quiet,
+        preset=options.preset,
+        device=options.device,
+        checkpoints=Path(options.output) / CHECKPOINTS if options.trees == "neural" else None,
+        resume=options.resume,
     )
+    if int(os.environ.get("RANK", 0)):
+        # Of the processes of torchrun, which all have the same tokenizer now, the first one saves it.
+        return
     tokenizer.save(options.output)
     print(f"{options.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
 

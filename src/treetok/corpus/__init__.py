@@ -1,5 +1,5 @@
 """Text on disk or in memory to word counts."""
 
-from treetok.corpus.counting import WordCounter, count_words
+from treetok.corpus.counting import WordCounter, count_words, texts_of, to_be_read_twice
 
-__all__ = ["WordCounter", "count_words"]
+__all__ = ["WordCounter", "count_words", "texts_of", "to_be_read_twice"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -106,6 +106,13 @@ def count_words(
         for word, times in corpus.items():
             counter.add_word(word, times)
         return counter
+    for text in texts_of(corpus, text_column, progress, "counting words"):
+        counter.add(text)
+    return counter
+
+
+def texts_of(corpus: Any, text_column: str, progress: Progress, what: str) -> Iterator[Any]:
+    """The texts of a corpus of paths or texts, piece by piece; progress is shown as that of `what`."""
     items = paths_or_texts(corpus)
     files = [item for item in items if isinstance(item, Path)] if isinstance(items, list) else []
     try:
@@ -115,19 +122,35 @@ def count_words(
         total = sum(path.stat().st_size for path in files) if files else None
     except OSError as error:
         raise TreetokError(f"cannot read {error.filename}: {error.strerror}") from None
-    with progress.stage("counting words", total, "B" if files else "texts") as stage:
+    with progress.stage(what, total, "B" if files else "texts") as stage:
         done = 0
         for item in items:
             if isinstance(item, os.PathLike):
                 path = Path(item)
-                for text in read_texts(path, text_column, partial(stage.at_offset, done)):
-                    counter.add(text)
+                yield from read_texts(path, text_column, partial(stage.at_offset, done))
                 done += path.stat().st_size
             else:
-                counter.add(item)
+                yield item
                 done += 1
             stage.at(done)
-    return counter
+
+
+def to_be_read_twice(corpus: Any, text_column: str) -> list[Any]:
+    """A corpus of paths and texts that can be gone through more than once: what comes from generators, pipes or
+    standard input is kept in memory."""
+    items: list[Any] = []
+    for item in paths_or_texts(corpus):
+        if isinstance(item, os.PathLike) and Path(item).exists() and not Path(item).is_file():
+            items += map(Text, read_texts(Path(item), text_column))
+        else:
+            items.append(Text(item) if isinstance(item, str) else item)
+    return items
+
+
+class Text(str):
+    """A string that is a text, whatever it looks like."""
+
+    __slots__ = ()
 
 
 def paths_or_texts(corpus: Any) -> Iterable[Any]:
@@ -142,7 +165,7 @@ def paths_or_texts(corpus: Any) -> Iterable[Any]:
         if not (first and isinstance(first[0], str) and names_a_file(first[0])):
             return chain(first, rest)
         corpus = [*first, *rest]
-    strings = [item for item in corpus if isinstance(item, str)]
+    strings = [item for item in corpus if isinstance(item, str) and not isinstance(item, Text)]
     files = [string for string in strings if names_a_file(string)]
     if files and len(files) < len(strings):
         text = next(string for string in strings if string not in files)
@@ -150,7 +173,10 @@ def paths_or_texts(corpus: Any) -> Iterable[Any]:
             f"the corpus mixes files ({files[0]!r}) and texts ({text[:40]!r}): give files as Path objects,"
             " or texts one by one from a generator that begins with a text"
         )
-    return [Path(item) if files or isinstance(item, os.PathLike) else item for item in corpus]
+    return [
+        Path(item) if isinstance(item, os.PathLike) or (files and not isinstance(item, Text)) else item
+        for item in corpus
+    ]
 
 
 def names_a_file(string: str) -> bool:

@@ -32,8 +32,13 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def read_sequence(texts: Iterable[str], profile: Profile) -> WordSequence:
-    """Number the words of texts. As in counting, only distinct chunks are split into words.
+def read_sequence(
+    texts: Iterable[str],
+    profile: Profile,
+    most_words: int = 1 << 31,
+) -> WordSequence:
+    """Number the words of texts. As in counting, only distinct chunks are split into words. Reading ends when
+    there are about `most_words` (chunks, to be exact).
 
     >>> from treetok.text import profile_named
     >>> sequence = read_sequence(["The cat's cat"], profile_named("uncased"))
@@ -45,6 +50,8 @@ def read_sequence(texts: Iterable[str], profile: Profile) -> WordSequence:
     for text in texts:
         check_encodable(text)
         row.extend(map(chunk_numbers.__getitem__, profile.chunks(text)))
+        if len(row) >= most_words:
+            break
     words_of_chunks = array("i")
     how_many = np.zeros(len(chunk_numbers), dtype=np.int64)
     for number, chunk in enumerate(chunk_numbers):

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from treetok.corpus.sequences import WordSequence
+from treetok.errors import TreetokError
 from treetok.model.batches import BatchMaker, chart_numbers
 from treetok.model.complete_chart import CompleteCharts
 from treetok.model.configuration import ModelConfiguration
+from treetok.model.data_parallel import DataParallelTrainer, ShareMaker, several_processes
+from treetok.model.joint_parser import MergeScores
 from treetok.model.morphemes import MorphemeVocabulary
 from treetok.model.objectives import TreeLearner
+from treetok.model.parser import Parser, ParserSizes, ParserTable
+from treetok.model.pruned_chart import PrunedCharts
 from treetok.model.recorded_step import RecordedTrainer
 from treetok.model.substrings import tabulate_substrings
 from treetok.model.training import Trainer, TrainingSettings
+from treetok.model.validation import BatchesPlannedAnew, fixed_batches, split_numbers
 
 
 def chart_words(sequence: WordSequence, configuration: ModelConfiguration) -> dict[str, int]:
     """The words that are short enough for a chart, and how often each occurs."""
     return {w: c for w, c in sequence.counts().items() if len(w) <= configuration.longest_word}
+
+
+def check_corpus(sequence: WordSequence, configuration: ModelConfiguration) -> None:
+    """Refuse what nothing can be learned from."""
+    if not len(sequence.numbers):
+        raise TreetokError("the corpus is empty: there are no words to train on")
+    if len(sequence.numbers) < 2:
+        raise TreetokError(f"the corpus is too small to train on: its only word is {sequence.words[0]!r}")
+    if not chart_words(sequence, configuration):
+        shortest = min(map(len, sequence.words))
+        raise TreetokError(
+            f"all words of the corpus are too long: the shortest has {shortest} characters, and words of more than"
+            f" {configuration.longest_word} (longest_word) are not trained on"
+        )
 
 
 def assemble_trainer(
@@ -26,20 +47,53 @@ def assemble_trainer(
     settings: TrainingSettings,
     morphemes: MorphemeVocabulary,
     device: str,
+    parser_sizes: ParserSizes | None = None,
 ) -> Trainer:
-    """A trainer at step 0; on a GPU its steps are recorded and replayed."""
+    """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; where several
+    processes were joined, it computes the share of this one. `parser_sizes` are for pruned charts."""
+    check_corpus(sequence, configuration)
+    in_parallel = several_processes()
+    if in_parallel and configuration.chart == "pruned":
+        raise TreetokError("several processes can train with complete charts only, not with pruned ones")
     words = list(chart_words(sequence, configuration))
     table = tabulate_substrings(words)
-    charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), device)
-    maker = BatchMaker(
-        chart_numbers(sequence, words),
-        table.lengths,
-        charts.plan,
-        settings.sequences,
-        settings.words_a_sequence,
-        settings.seed,
-        device,
-    )
+    morpheme_of_substring = morphemes.numbers(table.strings(words))
     torch.manual_seed(settings.seed)
-    learner = TreeLearner(configuration, len(morphemes)).to(device)
-    return (RecordedTrainer if device.startswith("cuda") else Trainer)(learner, maker, settings)
+    charts: CompleteCharts | PrunedCharts
+    if configuration.chart == "pruned":
+        sizes = parser_sizes or ParserSizes()
+        parser, letters = Parser(sizes, morphemes), ParserTable(words, morphemes, sizes, device)
+        learner = TreeLearner(configuration, len(morphemes), parser, letters).to(device)
+        scores = MergeScores(parser, letters)
+        charts = PrunedCharts(table, morpheme_of_substring, device, configuration.window, scores)
+    else:
+        learner = TreeLearner(configuration, len(morphemes)).to(device)
+        charts = CompleteCharts(table, morpheme_of_substring, device)
+
+    def batches_of(numbers: np.ndarray) -> BatchMaker:
+        return (ShareMaker if in_parallel else BatchMaker)(
+            numbers,
+            table.lengths,
+            charts.plan,
+            settings.sequences,
+            settings.words_a_sequence,
+            settings.seed,
+            device,
+        )
+
+    numbers, held_back = split_numbers(
+        chart_numbers(sequence, words), settings.validation_share, settings.sequences * settings.words_a_sequence
+    )
+    maker = batches_of(numbers)
+    # Drawn in advance: where steps are recorded, the next batch is drawn while others are looked at.
+    in_advance = BatchesPlannedAnew if configuration.chart == "pruned" else fixed_batches
+    validation_batches = in_advance(batches_of(held_back)) if len(held_back) else []
+    if in_parallel:
+        return DataParallelTrainer(learner, maker, settings, validation_batches)
+    if configuration.chart == "pruned":
+        # The cells of a batch depend on the parser of the step before: there is nothing to record.
+        if device.startswith("cuda"):
+            learner.use_gpu()
+        return Trainer(learner, maker, settings, validation_batches)
+    kind = RecordedTrainer if device.startswith("cuda") else Trainer
+    return kind(learner, maker, settings, validation_batches)

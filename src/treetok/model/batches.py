@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -27,6 +28,17 @@ def chart_numbers(sequence: WordSequence, words: list[str]) -> np.ndarray:
     renumber = np.array([place.get(word, TOO_LONG) for word in sequence.words], dtype=np.int32)
     numbers: np.ndarray = renumber[sequence.numbers]
     return numbers
+
+
+@dataclass(frozen=True)
+class DrawnWords:
+    """The words of a batch before their charts are planned: the numbers of its distinct words, the longest first,
+    and what `Batch` says of running words."""
+
+    distinct_W: Tensor
+    words_BT: Tensor
+    chosen_W: Tensor
+    count_W: Tensor
 
 
 class BatchMaker:
@@ -61,6 +73,10 @@ class BatchMaker:
 
     def batch_of(self, running_BT: Tensor, order: Tensor) -> Batch:
         """A batch of given running words. Of the places where a word stands, the last in `order` is chosen."""
+        return self.planned(self.in_order(running_BT, order))
+
+    def in_order(self, running_BT: Tensor, order: Tensor) -> DrawnWords:
+        """Running words as places among the distinct ones."""
         distinct, place_BT, count = torch.unique(running_BT, return_inverse=True, return_counts=True)
         has_long = int(distinct[0] == TOO_LONG)
         words = distinct[has_long:]
@@ -78,14 +94,11 @@ class BatchMaker:
         is_last = torch.ones_like(sorted_words, dtype=torch.bool)
         is_last[:-1] = sorted_words[1:] != sorted_words[:-1]
         chosen[sorted_words[is_last]] = order[by_word[is_last]]
-        plan = self.plan(words[by_length])
+        return DrawnWords(words[by_length], words_BT, chosen[: len(words)], count[has_long:][by_length])
+
+    def planned(self, drawn: DrawnWords) -> Batch:
+        """The batch of these words, charts and all."""
+        plan = self.plan(drawn.distinct_W)
         characters, spans = targets_of(plan)
-        return Batch(
-            plan,
-            words_BT,
-            chosen[: len(words)],
-            count[has_long:][by_length],
-            characters,
-            spans,
-            torch.ones(len(words) + 1, dtype=torch.bool, device=words.device),
-        )
+        is_candidate = torch.ones(len(drawn.distinct_W) + 1, dtype=torch.bool, device=drawn.distinct_W.device)
+        return Batch(plan, drawn.words_BT, drawn.chosen_W, drawn.count_W, characters, spans, is_candidate)

@@ -17,6 +17,7 @@ from treetok.storage.whole import find_file, write_whole
 
 HEAD = "checkpoint.json"
 PARAMETERS = "parameters.safetensors"
+AVERAGES = "averages.safetensors"
 # The two moments of Adam, a file each.
 MOMENTS = {"exp_avg": "first_moments.safetensors", "exp_avg_sq": "second_moments.safetensors"}
 
@@ -41,6 +42,9 @@ def save_checkpoint(trainer: Trainer, directory: Path) -> None:
             if p in trainer.optimiser.state
         }
         contents[file] = safetensors.torch.save(moments)
+    if trainer.average is not None:
+        averages = {name: average.cpu() for name, average in trainer.average.averages.items()}
+        contents[AVERAGES] = safetensors.torch.save(averages)
     head = {"step": trainer.step, **what_must_agree(trainer)}
     contents[HEAD] = (json.dumps(head, indent=1) + "\n").encode()
     write_whole(directory, contents, HEAD)
@@ -61,9 +65,12 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
         parameters = dict(trainer.learner.named_parameters())
         saved = read_tensors(find_file(directory, PARAMETERS), parameters)
         moments = {
-            moment: read_tensors(find_file(directory, file), parameters if step else {})
+            moment: read_tensors(find_file(directory, file), parameters if step else {}, may_lack_some=True)
             for moment, file in MOMENTS.items()
         }
+        averages = {}
+        if trainer.average is not None:
+            averages = read_tensors(find_file(directory, AVERAGES), trainer.average.parameters)
     except FileNotFoundError as error:
         raise TreetokError(
             f"there is no checkpoint in {directory}: {Path(error.filename).name} is missing"
@@ -76,20 +83,27 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(saved[name])
-            if step:
+            # What an objective makes no use of has no moments.
+            if all(name in tensors for tensors in moments.values()):
                 trainer.optimiser.state[parameter] = {
                     "step": torch.tensor(float(step), device=parameter.device),
                     **{moment: tensors[name].to(parameter.device) for moment, tensors in moments.items()},
                 }
+        if trainer.average is not None:
+            for name, average in trainer.average.averages.items():
+                average.copy_(averages[name])
     trainer.step = step
 
 
-def read_tensors(path: Path, expected: dict[str, torch.nn.Parameter]) -> dict[str, torch.Tensor]:
+def read_tensors(
+    path: Path, expected: dict[str, torch.nn.Parameter], may_lack_some: bool = False
+) -> dict[str, torch.Tensor]:
     """The tensors of a file, if they are those of the model in name and shape."""
     try:
         tensors = safetensors.torch.load(path.read_bytes())
     except safetensors.SafetensorError as error:
         raise TreetokError(f"{path} is damaged: {error}") from None
+    expected = {n: p for n, p in expected.items() if n in tensors or not may_lack_some}
     if {name: tensor.shape for name, tensor in tensors.items()} != {n: p.shape for n, p in expected.items()}:
         raise TreetokError(f"{path} is damaged: its tensors are not those of the model")
     return tensors

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from treetok.errors import TreetokError
 
+CHARTS = ("complete", "pruned")
+
 
 @dataclass(frozen=True)
 class CompositionSizes:
@@ -38,6 +40,8 @@ class Objective:
 
     count_power: losses over distinct words are weighted by their count in the batch to this power; 1 is the
         paper's mean over running words.
+    morpheme_dropout: while training, this share of the morphemes of a batch is taken for plain strings, so that
+        strings the morpheme vocabulary lacks are not something new.
     """
 
     context: bool = True
@@ -46,12 +50,26 @@ class Objective:
     span_loss: bool = True
     span_weights: bool = True
     count_power: float = 1.0
+    morpheme_dropout: float = 0.0
 
 
 @dataclass(frozen=True)
 class ModelConfiguration:
+    """
+    chart: `complete` has a cell for every span of a word; `pruned` has those that a parser, trained along with the
+        rest, leaves: its runs of `window` + 1 blocks (pruned_chart.py).
+    """
+
     composition: CompositionSizes = field(default_factory=CompositionSizes)
     language_model: LanguageModelSizes = field(default_factory=LanguageModelSizes)
     objective: Objective = field(default_factory=Objective)
     # Longer words are kept out of training; they are still tokenized.
     longest_word: int = 20
+    chart: str = "complete"
+    window: int = 4
+
+    def __post_init__(self) -> None:
+        if self.chart not in CHARTS:
+            raise TreetokError(f"chart must be one of {', '.join(CHARTS)}, not {self.chart!r}")
+        if self.window < 1:
+            raise TreetokError(f"window must be at least 1, not {self.window!r}")

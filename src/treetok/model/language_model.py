@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from treetok.model.composition import linear
+from treetok.model.composition import gelu, linear
 from treetok.model.configuration import LanguageModelSizes
 
 
@@ -41,7 +41,7 @@ class Block(nn.Module):
         mixed_BTD = mixed.transpose(1, 2).reshape(b, t, d)
         x_BTD = x_BTD + self._drop(linear(self.attended, mixed_BTD))
         hidden = linear(self.hidden, layer_norm(self.norm_before_hidden, x_BTD))
-        fed_BTD = linear(self.output, F.gelu(hidden))
+        fed_BTD = linear(self.output, gelu(hidden))
         return x_BTD + self._drop(fed_BTD)
 
     def _drop(self, x: Tensor) -> Tensor:

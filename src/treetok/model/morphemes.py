@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,20 +41,46 @@ class MorphemeVocabulary:
         return np.fromiter(map(self.number, strings), dtype=np.int32, count=len(strings))
 
 
-def find_morphemes(
-    word_counts: Mapping[str, int], how: str = "bpe", size: int = 10_000, most_characters: int = 1000
-) -> MorphemeVocabulary:
-    """A morpheme vocabulary from a corpus: `bpe`, `unigram`, or the name of a file with one string a line.
-
-    `size` counts characters in, as the paper's 10 000 do.
+@dataclass(frozen=True)
+class MorphemeSettings:
     """
-    characters = [character for character, _ in characters_by_count(word_counts)[:most_characters]]
-    if how in ("bpe", "unigram"):
-        strings = trained_pieces(word_counts, how, size, most_characters)
+    how: `bpe`, `unigram`, or the name of a file with one string a line.
+    size: characters counted in, as in the paper, whose 10 000 come from BPE; a file is taken as a whole.
+    count_power: words are counted by this power of how often they occur. Below 1, frequent whole words take less
+        of the room, and stems of rarer words get some.
+    """
+
+    how: str = "bpe"
+    size: int = 10_000
+    most_characters: int = 1000
+    count_power: float = 1.0
+
+    def __post_init__(self) -> None:
+        if min(self.size, self.most_characters) < 1:
+            raise TreetokError("a morpheme vocabulary has at least one string")
+
+
+def find_morphemes(word_counts: Mapping[str, int], settings: MorphemeSettings | None = None) -> MorphemeVocabulary:
+    """A morpheme vocabulary from the words of a corpus."""
+    settings = settings or MorphemeSettings()
+    characters = [character for character, _ in characters_by_count(word_counts)[: settings.most_characters]]
+    if settings.how in ("bpe", "unigram"):
+        counts = word_counts if settings.count_power == 1 else by_root(word_counts, settings.count_power)
+        strings = trained_pieces(counts, settings.how, settings.size, settings.most_characters)
     else:
-        strings = read_word_list(Path(how))
+        strings = read_word_list(Path(settings.how))
     known = set(characters)
     return MorphemeVocabulary(characters, [s for s in strings if len(s) > 1 and known.issuperset(s)])
+
+
+def by_root(word_counts: Mapping[str, int], power: float) -> dict[str, int]:
+    """Counts to a power, without what may be slips of the pen: words that a large text has once or twice.
+
+    >>> by_root({"the": 100, "cat": 9, "tac": 1}, 0.5)
+    {'the': 10, 'cat': 3, 'tac': 1}
+    """
+    least = max(1, min(3, sum(word_counts.values()) // 5_000_000))
+    return {word: max(1, round(count**power)) for word, count in word_counts.items() if count >= least}
 
 
 def read_word_list(path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from treetok.model.batches import mixed_seed
 from treetok.model.fixed_size import enough_for, fill_up, fits, sizes_of
-from treetok.model.objectives import Batch, TreeLearner
+from treetok.model.objectives import Batch
 from treetok.model.training import Trainer
 
 BATCHES_TO_MEASURE = 12
@@ -33,15 +33,6 @@ def tensors_of(thing: Any) -> list[Tensor]:
     return []
 
 
-def compile_levels(learner: TreeLearner) -> None:
-    """Compile what a step repeats for every level, once for all sizes, and the losses."""
-    composition: Any = learner.composition
-    composition.inside_level = torch.compile(composition.inside_level, dynamic=True)
-    composition.outside_level = torch.compile(composition.outside_level, dynamic=True)
-    losses: Any = learner
-    losses._tell = torch.compile(losses._tell, dynamic=True)
-
-
 class RecordedTrainer(Trainer):
     """A trainer whose steps are replayed. Everything else is as in `Trainer`."""
 
@@ -49,10 +40,9 @@ class RecordedTrainer(Trainer):
     redrawn = 0
 
     def _prepare(self) -> None:
-        """Measure batches, compile what is repeated, record the step."""
-        self.learner.precision = torch.bfloat16
+        """Measure batches, record the step."""
+        self.learner.use_gpu()
         self.learner.train()
-        compile_levels(self.learner)
         measured = (sizes_of(self.maker.draw(NEXT_TRY - 1 - number)) for number in range(BATCHES_TO_MEASURE))
         self.room = enough_for(measured)
         self._static: Batch = self._draw(self.step)
@@ -103,7 +93,7 @@ class RecordedTrainer(Trainer):
         nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip, foreach=True)
         self.optimiser.step()
         losses = self._losses.clone()
-        self.step += 1
+        self._count_step()
         with torch.cuda.stream(self._side):
             self._next = (self.step, self._draw(self.step))
         return losses

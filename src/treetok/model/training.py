@@ -10,8 +10,8 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 
@@ -19,8 +19,9 @@ import torch
 from torch import nn
 
 from treetok.errors import TreetokError
+from treetok.model.averaging import AveragedWeights
 from treetok.model.batches import BatchMaker, mixed_seed
-from treetok.model.objectives import TreeLearner
+from treetok.model.objectives import Batch, Losses, TreeLearner
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,18 @@ class TrainingSettings:
     sequences: int = 256
     words_a_sequence: int = 96
     learning_rate: float = 1e-3
+    # The parser of pruned charts has to keep up with its teacher: the paper's learns 20 times as fast.
+    parser_learning_rate_factor: float = 1.0
     warmup_steps: int = 200
     # What is left of the learning rate at the end.
     final_share: float = 0.05
     weight_decay: float = 0.01
     clip: float = 1.0
+    # Trees are read off a running average of the parameters; 0 keeps none.
+    average_decay: float = 0.0
     seed: int = 0
+    # Of the running words, those at the end of the corpus that are never trained on.
+    validation_share: float = 0.005
 
     def learning_rate_at(self, step: int) -> float:
         """
@@ -52,12 +59,36 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True)
+class ValidationLosses:
+    """The losses on words that were held back."""
+
+    character: float
+    span: float
+    next_word: float
+
+
+@dataclass(frozen=True)
 class StepReport:
+    """Where training stands after a step. `words_a_second` counts the time of steps alone; `seconds_left` takes
+    reports and validation to go on as they did."""
+
     step: int
     character: float
     span: float
     next_word: float
     words_a_second: float
+    learning_rate: float
+    seconds_left: float
+    validation: ValidationLosses | None = None
+    # 0 where there is no parser.
+    parser: float = 0.0
+
+    def figures(self) -> dict[str, float]:
+        """All figures by name; those of the validation only where there was one."""
+        figures = {name: value for name, value in vars(self).items() if name != "validation"}
+        if self.validation is not None:
+            figures |= {f"validation_{name}": loss for name, loss in vars(self.validation).items()}
+        return figures
 
 
 class NotANumber(TreetokError):
@@ -69,34 +100,88 @@ class NotANumber(TreetokError):
 
 
 class Trainer:
-    """A learner, its optimiser, and how far they have come."""
+    """A learner, its optimiser, and how far they have come.
 
-    def __init__(self, learner: TreeLearner, maker: BatchMaker, settings: TrainingSettings) -> None:
+    validation_batches: the same few batches that every validation looks at, of words that are held back.
+    """
+
+    def __init__(
+        self,
+        learner: TreeLearner,
+        maker: BatchMaker,
+        settings: TrainingSettings,
+        validation_batches: Sequence[Batch] = (),
+    ) -> None:
         self.learner, self.maker, self.settings = learner, maker, settings
+        self.validation_batches = validation_batches
         self.device = next(learner.parameters()).device
         self.step = 0
+        of_parser = [] if learner.parser is None else list(learner.parser.parameters())
+        in_parser = set(map(id, of_parser))
+        others = [parameter for parameter in learner.parameters() if id(parameter) not in in_parser]
+        groups: list[dict[str, object]] = [{"params": others, "learning_rate_factor": 1.0}]
+        if of_parser:
+            groups.append({"params": of_parser, "learning_rate_factor": settings.parser_learning_rate_factor})
         self.optimiser = torch.optim.AdamW(
-            learner.parameters(),
+            groups,
             lr=settings.learning_rate,
             betas=(0.9, 0.98),
             weight_decay=settings.weight_decay,
             fused=True,
         )
+        decay = settings.average_decay
+        self.average = AveragedWeights(learner.composition, decay) if decay else None
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Within it the composition model has its averaged parameters, if an average is kept."""
+        with nullcontext() if self.average is None else self.average.in_place():
+            yield
+
+    def _count_step(self) -> None:
+        self.step += 1
+        if self.average is not None:
+            self.average.update(self.step)
 
     def take_step(self) -> torch.Tensor:
-        """One step; returns the three losses, still on the device."""
+        """One step; returns its losses, still on the device."""
         self.learner.train()
         torch.manual_seed(mixed_seed(self.settings.seed + 1, self.step))
         for group in self.optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate_at(self.step)
+            group["lr"] = self.settings.learning_rate_at(self.step) * group["learning_rate_factor"]
         batch = self.maker.draw(self.step)
-        losses = self.learner(batch)
+        losses = self.learn_from(batch)
         self.optimiser.zero_grad(set_to_none=True)
-        losses.total.backward()
+        losses.total.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip)
         self.optimiser.step()
-        self.step += 1
-        return torch.stack([losses.character, losses.span, losses.next_word]).detach()
+        self._count_step()
+        return self.of_all(losses.stacked().detach())
+
+    def learn_from(self, batch: Batch) -> Losses:
+        """The losses of a batch, from which gradients can be taken."""
+        losses: Losses = self.learner(batch)
+        return losses
+
+    def of_all(self, losses: torch.Tensor) -> torch.Tensor:
+        """The losses of all processes together, where there are several."""
+        return losses
+
+    def agreed(self, *wishes: bool) -> Sequence[bool]:
+        """What is done where several processes decide together: whatever one of them wishes."""
+        return wishes
+
+    @torch.no_grad()
+    def validate(self) -> ValidationLosses:
+        """The mean losses on the batches that are held back."""
+        was_training = self.learner.training
+        self.learner.eval()
+        total = torch.zeros(3, device=self.device)
+        for batch in self.validation_batches:
+            losses = self.learner(batch)
+            total += torch.stack([losses.character, losses.span, losses.next_word])
+        self.learner.train(was_training)
+        return ValidationLosses(*self.of_all(total / len(self.validation_batches)).tolist())
 
     def run(
         self,
@@ -105,29 +190,51 @@ class Trainer:
         report_every: int = 50,
         save_seconds: float = 300,
         until: int | None = None,
+        validate_every: int = 500,
     ) -> bool:
-        """Train to the last step (or to `until`). Saves now and then and at the end. On SIGTERM it saves and
-        stops; returns whether it came to the end."""
+        """Train to the last step (or to `until`). Saves now and then and at the end; validates now and then and
+        after the last step of all. On SIGTERM it saves and stops; returns whether it came to the end."""
         last = self.settings.steps if until is None else min(until, self.settings.steps)
         words_a_step = self.maker.sequences * self.maker.words_a_sequence
         with stop_signal() as stopped:
-            saved = reported = time.monotonic()
-            reported_step = self.step
+            saved = reported = going_on = time.monotonic()
+            first_step = reported_step = self.step
             while self.step < last:
                 losses = self.take_step()
-                if self.step % report_every == 0 or self.step == last:
-                    character, span, next_word = losses.tolist()
-                    if not math.isfinite(character + span + next_word):
+                is_end = self.step == self.settings.steps
+                validates = bool(self.validation_batches) and (self.step % validate_every == 0 or is_end)
+                if self.step % report_every == 0 or self.step == last or validates:
+                    character, span, next_word, *others = losses.tolist()
+                    of_parser = others[0] if others else 0.0
+                    if not math.isfinite(character + span + next_word + of_parser):
                         raise NotANumber(self.step)
-                    now = time.monotonic()
-                    rate = (self.step - reported_step) * words_a_step / max(now - reported, 1e-9)
-                    report(StepReport(self.step, character, span, next_word, rate))
+                    now, steps = time.monotonic(), self.step - reported_step
+                    report(
+                        StepReport(
+                            self.step,
+                            character,
+                            span,
+                            next_word,
+                            steps * words_a_step / max(now - going_on, 1e-9),
+                            self.settings.learning_rate_at(self.step - 1),
+                            (last - self.step) * (now - reported) / steps,
+                            self.validate() if validates else None,
+                            of_parser,
+                        )
+                    )
                     reported, reported_step = now, self.step
-                    if now - saved > save_seconds:
-                        self._save_if_sound(save)
-                        saved = now
-                if stopped.is_set():
+                    going_on = time.monotonic()
+                elif self.step == first_step + 1:
+                    # The first step may have to compile and record what the others replay: time the others.
+                    reported, reported_step = time.monotonic(), self.step
+                    going_on = reported
+                # Looked at after every step: reports may be far apart, or take longer than the time between saves.
+                stop, save_now = self.agreed(stopped.is_set(), time.monotonic() - saved > save_seconds)
+                if stop:
                     break
+                if save_now and self.step < last:
+                    self._save_if_sound(save)
+                    saved = time.monotonic()
             self._save_if_sound(save)
         return self.step >= last
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from treetok.errors import TreetokError
 from treetok.sources.counts import CountTrees
+from treetok.sources.parser import ParserTrees
 
-__all__ = ["CountTrees", "TreeSource", "scores_of_words"]
+__all__ = ["CountTrees", "ParserTrees", "TreeSource", "scores_of_words"]
 
 
 @runtime_checkable

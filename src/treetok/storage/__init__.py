@@ -3,6 +3,7 @@
 treetok.json          format version, profile, special tokens, settings, size and SHA-256 of the data files
 vocab.tsv             token and count, a line each, in the order of the ids
 ngrams.safetensors    counts of n-grams, where trees come from counts
+parser.safetensors    weights of the light parser, where trees come from a neural model
 lexicon.safetensors   words whose trees were worked out in advance
 MODEL_CARD.md         for people: may be edited or removed
 """

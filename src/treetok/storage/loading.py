@@ -22,8 +22,8 @@ import safetensors.numpy
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
-from treetok.sources import CountTrees, TreeSource
-from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY
+from treetok.sources import CountTrees, ParserTrees, TreeSource
+from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.tokens_as_text import read_token
 from treetok.storage.whole import ARRIVING, find_file
 from treetok.text import profile_named
@@ -121,6 +121,10 @@ def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) ->
         source = read_arrays(contents[NGRAMS], directory / NGRAMS, counts_of_arrays)
     elif source_name == "counts":
         raise TreetokError(f"{directory / NGRAMS} is missing")
+    elif source_name == "neural" and PARSER in contents:
+        source = read_arrays(contents[PARSER], directory / PARSER, ParserTrees.from_arrays)
+    elif source_name == "neural":
+        raise TreetokError(f"{directory / PARSER} is missing")
     elif source_name == "custom":
         raise TreetokError(f"{directory} was trained with trees of your own: pass them to load as trees=")
     else:

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
+from treetok.lexicon import Lexicon
 from treetok.parts import TokenizerParts
-from treetok.sources import CountTrees
-from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, VOCABULARY
+from treetok.sources import CountTrees, ParserTrees
+from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.tokens_as_text import write_token
 from treetok.storage.whole import write_whole
 
@@ -31,14 +32,11 @@ def contents_of_files(parts: TokenizerParts) -> dict[str, bytes]:
     if isinstance(parts.source, CountTrees):
         source = "counts"
         contents[NGRAMS] = safetensors.numpy.save({"hashes": parts.source.hashes, "counts": parts.source.counts})
+    elif isinstance(parts.source, ParserTrees):
+        source = "neural"
+        contents[PARSER] = safetensors.numpy.save(parts.source.arrays())
     if len(parts.lexicon):
-        text = np.frombuffer(parts.lexicon.text.encode(), dtype=np.uint8)
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "text": text,
-            "lengths": parts.lexicon.lengths,
-            "depths": parts.lexicon.depths,
-        }
-        contents[LEXICON] = safetensors.numpy.save(arrays)
+        contents[LEXICON] = lexicon_as_bytes(parts.lexicon)
     head = {
         "format": FORMAT,
         "profile": parts.profile,
@@ -53,6 +51,12 @@ def contents_of_files(parts: TokenizerParts) -> dict[str, bytes]:
     contents[CARD] = model_card(parts).encode()
     contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
     return contents
+
+
+def lexicon_as_bytes(lexicon: Lexicon) -> bytes:
+    text = np.frombuffer(lexicon.text.encode(), dtype=np.uint8)
+    arrays: dict[str, npt.NDArray[Any]] = {"text": text, "lengths": lexicon.lengths, "depths": lexicon.depths}
+    return safetensors.numpy.save(arrays)
 
 
 def model_card(parts: TokenizerParts) -> str:

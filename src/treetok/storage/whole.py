@@ -27,6 +27,11 @@ def find_file(directory: Path, name: str) -> Path:
     return arriving if arriving.exists() else directory / name
 
 
+def has_file(directory: Path, name: str) -> bool:
+    """Whether a file is there, also while it is being moved: looked for where it comes from, then where it goes."""
+    return (directory / ARRIVING / name).exists() or (directory / name).exists()
+
+
 def finish_arrival(directory: Path, head: str) -> None:
     """Move the files of a complete set into the directory, `head` last; also a set whose move was interrupted."""
     arriving = directory / ARRIVING
@@ -51,9 +56,10 @@ def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head
     try:
         if target.exists() and not target.is_dir():
             raise TreetokError(f"cannot save to {target}: it is a file, not a directory")
-        if target.is_dir() and not find_file(target, head).exists():
+        if target.is_dir() and not has_file(target, head):
             for name in names:
-                if (target / name).exists():
+                # Looked for once more: another process may have begun to save in the meantime.
+                if (target / name).exists() and not has_file(target, head):
                     raise TreetokError(f"cannot save to {target}: it has a file {name} that is not ours")
         place = target
         while not place.exists():

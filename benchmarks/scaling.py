@@ -1,0 +1,88 @@
+"""How training grows with the batch and with the length of words: words a second and peak memory on a GPU.
+
+PYTHONPATH=src python benchmarks/scaling.py CORPUS
+
+Batches are 1, 2 and 4 times 256 sequences of 96 words of the corpus. Words of 10, 20 and 40 letters are made of
+random syllables, 128 distinct ones in batches of 1 024: complete charts, whose work grows with the third power of
+the length (their steps are recorded), and pruned ones, whose work is linear (they are not).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import json
+import random
+import time
+from pathlib import Path
+
+import torch
+
+from treetok.corpus.reading import read_texts
+from treetok.corpus.sequences import WordSequence, read_sequence
+from treetok.model.assembly import assemble_trainer, chart_words
+from treetok.model.configuration import ModelConfiguration
+from treetok.model.morphemes import MorphemeSettings, find_morphemes
+from treetok.model.presets import PRESETS
+from treetok.model.training import TrainingSettings
+from treetok.text import profile_named
+
+
+def measure(
+    sequence: WordSequence, configuration: ModelConfiguration, settings: TrainingSettings, steps: int = 20
+) -> dict[str, object]:
+    morphemes = find_morphemes(chart_words(sequence, configuration), MorphemeSettings(size=10_000))
+    trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda", PRESETS["paper"].parser)
+    torch.cuda.reset_peak_memory_stats()
+    for _ in range(3):
+        trainer.take_step()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(steps):
+        trainer.take_step()
+    torch.cuda.synchronize()
+    seconds = (time.perf_counter() - start) / steps
+    distinct = trainer.maker.draw(0).plan.words
+    return {
+        "words a batch": settings.sequences * settings.words_a_sequence,
+        "distinct": distinct,
+        "ms a step": round(1000 * seconds, 1),
+        "words a second": round(settings.sequences * settings.words_a_sequence / seconds),
+        "distinct words a second": round(distinct / seconds),
+        "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),
+    }
+
+
+def words_of(letters: int, rng: random.Random, how_many: int = 128) -> list[str]:
+    syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+    return ["".join(rng.choice(syllables) for _ in range(letters // 2)) for _ in range(how_many)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    options = parser.parse_args()
+    sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
+    settings = TrainingSettings(validation_share=0.0)
+    for times in (1, 2, 4):
+        larger = dataclasses.replace(settings, sequences=256 * times)
+        print(json.dumps({"batch": f"{times}x", **measure(sequence, ModelConfiguration(), larger)}), flush=True)
+        gc.collect()
+        torch.cuda.empty_cache()
+    rng = random.Random(0)
+    small = dataclasses.replace(settings, sequences=16, words_a_sequence=64)
+    for letters in (10, 20, 40):
+        words = words_of(letters, rng)
+        text = " ".join(rng.choice(words) for _ in range(20_000))
+        sequence = read_sequence([text], profile_named("uncased"))
+        for chart in ("complete", "pruned"):
+            configuration = ModelConfiguration(longest_word=40, chart=chart)
+            result = measure(sequence, configuration, small, steps=10)
+            print(json.dumps({"letters": letters, "chart": chart, **result}), flush=True)
+            gc.collect()
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""From a text to trees: train the composition model, read the trees of all words off it, distil the parser."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.corpus.sequences import WordSequence, read_sequence
+from treetok.errors import TreetokError
+from treetok.model.assembly import assemble_trainer, chart_words, check_corpus
+from treetok.model.checkpoint import HEAD as CHECKPOINT_HEAD
+from treetok.model.checkpoint import load_checkpoint, save_checkpoint
+from treetok.model.data_parallel import is_first_process, joined_processes
+from treetok.model.device import chosen_device
+from treetok.model.distillation import DistillationReport, Distilled, distil
+from treetok.model.induction import CompositionTrees
+from treetok.model.morphemes import find_morphemes
+from treetok.model.presets import Preset, preset_named
+from treetok.model.training import StepReport, Trainer
+from treetok.model.training_log import TrainingLog
+from treetok.progress import Progress
+from treetok.sources.parser import ParserTrees
+from treetok.storage.whole import has_file
+from treetok.text import Profile
+
+SAVE_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class LearnedTrees:
+    """Trees of the words of a text from the composition model, of all others from the parser."""
+
+    scores: dict[str, npt.NDArray[np.float32]]
+    distilled: Distilled
+    figures: dict[str, object]
+
+    @property
+    def parser(self) -> ParserTrees:
+        return self.distilled.parser
+
+    @property
+    def unseen_words(self) -> list[str]:
+        """Words that the parser did not learn from."""
+        return self.distilled.unseen_words
+
+
+def learn_trees(
+    texts: Iterable[str],
+    words: Sequence[str],
+    profile: Profile,
+    *,
+    preset: str | Preset | None = None,
+    device: str = "auto",
+    seed: int = 0,
+    checkpoints: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> LearnedTrees:
+    """Learn from running text; trees of `words` (letters, as the profile gives them) come back with the parser.
+
+    checkpoints: a directory for checkpoints and the log; without one nothing is kept.
+    resume: go on from the checkpoint there.
+    """
+    shown = progress or Progress(None)
+    chosen, on_device = check_choices(preset, device, checkpoints, resume)
+    with joined_processes(on_device) as on_device:
+        compiling = start_compiling(chosen, on_device)
+        sequence = read_sequence(texts, profile, chosen.most_words)
+        check_corpus(sequence, chosen.model)
+        chosen = chosen.for_text(len(sequence.numbers), seed)
+        with shown.stage("finding morphemes", None, "morphemes") as stage:
+            morphemes = find_morphemes(chart_words(sequence, chosen.model), chosen.morphemes)
+            stage.at(len(morphemes))
+        trainer = assemble_trainer(sequence, chosen.model, chosen.training, morphemes, on_device, chosen.parser)
+        if compiling is not None:
+            compiling.join()
+        train(trainer, checkpoints, resume, shown if is_first_process() else Progress(None))
+        teacher = CompositionTrees(
+            trainer.learner.composition, morphemes, on_device, chosen.model.objective.morph_overriding
+        )
+        counts = words_of_charts(words, sequence, chosen)
+        with trainer.averaged():
+            scores = scores_of_all(teacher, sorted(counts), shown)
+        with shown.stage("distilling the parser", chosen.distillation.epochs, "epochs") as stage:
+
+            def report(news: DistillationReport) -> None:
+                stage.at(news.epoch)
+
+            distilled = distil(scores, counts, morphemes, chosen.parser, chosen.distillation, on_device, report)
+        longer = [word for word in words if word not in scores]
+        scores |= dict(zip(longer, distilled.parser.split_scores(longer), strict=True))
+        return LearnedTrees({word: scores[word] for word in words}, distilled, figures_of(trainer, distilled))
+
+
+def check_choices(
+    preset: str | Preset | None, device: str, checkpoints: str | os.PathLike[str] | None, resume: bool
+) -> tuple[Preset, str]:
+    """The preset and the device that are meant, if they can be had and checkpoints are as they should be."""
+    on_device = chosen_device(device)
+    chosen = preset if isinstance(preset, Preset) else preset_named(preset, on_device)
+    has_checkpoint = checkpoints is not None and has_file(Path(checkpoints), CHECKPOINT_HEAD)
+    if resume and not has_checkpoint:
+        raise TreetokError(f"there is no checkpoint to resume from in {checkpoints or 'no directory'}")
+    if has_checkpoint and not resume:
+        raise TreetokError(
+            f"{checkpoints} has the checkpoint of an earlier run: resume it, or remove the directory to begin anew"
+        )
+    return chosen, on_device
+
+
+def start_compiling(preset: Preset, device: str):  # type: ignore[no-untyped-def]
+    """Kernels are compiled while the text is being read, where there are any."""
+    if not device.startswith("cuda") or preset.model.chart != "complete":
+        return None
+    try:
+        from treetok.model.gpu.warm_up import start_compiling as start
+    except ImportError:
+        return None
+    return start(preset.model, device)
+
+
+def words_of_charts(words: Sequence[str], sequence: WordSequence, preset: Preset) -> dict[str, int]:
+    """The words whose trees the composition model tells, those of the text and those asked for, and how often each
+    occurs in the text."""
+    counts = chart_words(sequence, preset.model)
+    return counts | {w: counts.get(w, 1) for w in words if len(w) <= preset.model.longest_word}
+
+
+def scores_of_all(
+    teacher: CompositionTrees, words: list[str], shown: Progress
+) -> dict[str, npt.NDArray[np.float32]]:
+    at_once = 20_000
+    scores: dict[str, npt.NDArray[np.float32]] = {}
+    with shown.stage("reading trees off the model", len(words), "words") as stage:
+        for start in range(0, len(words), at_once):
+            batch = words[start : start + at_once]
+            scores |= dict(zip(batch, teacher.split_scores(batch), strict=True))
+            stage.at(len(scores))
+    return scores
+
+
+def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: bool, shown: Progress) -> None:
+    """Train to the end, with checkpoints and a log where there is a directory for them."""
+    directory = None if checkpoints is None else Path(checkpoints)
+    if directory is not None and resume:
+        load_checkpoint(trainer, directory)
+    steps = trainer.settings.steps
+    words_a_step = trainer.maker.sequences * trainer.maker.words_a_sequence
+    log = None if directory is None else TrainingLog(directory, trainer.step)
+    with shown.stage("learning trees", (steps - trainer.step) * words_a_step, "words") as stage:
+        first = trainer.step
+
+        def report(news: StepReport) -> None:
+            stage.at((news.step - first) * words_a_step)
+            if log is not None:
+                log.write(news)
+
+        def save(of: Trainer) -> None:
+            if directory is not None:
+                save_checkpoint(of, directory)
+
+        finished = trainer.run(report, save, report_every=10, save_seconds=SAVE_SECONDS)
+    if log is not None:
+        log.close()
+    if not finished:
+        where = "nothing was kept" if directory is None else f"go on from {directory} with resume"
+        raise TreetokError(f"stopped at step {trainer.step} of {steps}: {where}")
+
+
+def figures_of(trainer: Trainer, distilled: Distilled) -> dict[str, object]:
+    """What is worth knowing about a tokenizer whose trees were learned."""
+    figures: dict[str, object] = {
+        "steps": trainer.step,
+        "parameters": sum(parameter.numel() for parameter in trainer.learner.parameters()),
+        "whole_trees_as_the_model_on_unseen_words": round(distilled.agreement.whole_tree, 4),
+    }
+    if trainer.validation_batches:
+        figures |= {
+            f"validation_{name}_loss": round(loss, 4)
+            for name, loss in dataclasses.asdict(trainer.validate()).items()
+        }
+    return figures

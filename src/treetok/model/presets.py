@@ -1,0 +1,82 @@
+"""Presets: everything there is to choose about learning trees, under three names.
+
+`paper` follows the appendix of the paper, `fast` is what we found to learn best on one GPU in minutes, `tiny`
+learns something on a CPU in minutes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+from treetok.errors import TreetokError
+from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration
+from treetok.model.distillation import DistillationSettings
+from treetok.model.morphemes import MorphemeSettings
+from treetok.model.parser import ParserSizes
+from treetok.model.training import TrainingSettings
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One dataclass for each component.
+
+    most_passes: a small text is not gone through more often than this, however many steps the settings say.
+    most_words: of a large text so many running words are learned from.
+    """
+
+    model: ModelConfiguration = field(default_factory=ModelConfiguration)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    morphemes: MorphemeSettings = field(default_factory=MorphemeSettings)
+    parser: ParserSizes = field(default_factory=ParserSizes)
+    distillation: DistillationSettings = field(default_factory=DistillationSettings)
+    most_passes: int = 60
+    most_words: int = 300_000_000
+
+    def for_text(self, running_words: int, seed: int) -> Preset:
+        """With the seed, and with fewer steps where the text is small."""
+        words_a_step = self.training.sequences * self.training.words_a_sequence
+        steps = min(self.training.steps, max(20, self.most_passes * running_words // words_a_step))
+        warmup = min(self.training.warmup_steps, steps // 4)
+        return dataclasses.replace(
+            self,
+            training=dataclasses.replace(self.training, steps=steps, warmup_steps=warmup, seed=seed),
+            distillation=dataclasses.replace(self.distillation, seed=seed),
+        )
+
+
+PRESETS = {
+    "paper": Preset(
+        ModelConfiguration(language_model=LanguageModelSizes(dropout=0.1), chart="pruned"),
+        TrainingSettings(
+            steps=12_000,
+            sequences=1024,
+            learning_rate=5e-4,
+            parser_learning_rate_factor=20.0,
+            warmup_steps=1200,
+            final_share=0.0,
+        ),
+        parser=ParserSizes(longest_morpheme=0),
+    ),
+    "fast": Preset(training=TrainingSettings(steps=8000)),
+    "tiny": Preset(
+        ModelConfiguration(
+            CompositionSizes(dimension=32, hidden=64, inside_layers=2),
+            LanguageModelSizes(layers=2),
+            longest_word=16,
+        ),
+        TrainingSettings(steps=500, sequences=24, words_a_sequence=32, learning_rate=4e-3, warmup_steps=50),
+        MorphemeSettings(size=2000),
+        ParserSizes(dimension=32, hidden=64, layers=2),
+        DistillationSettings(epochs=20, words_a_batch=512, seconds=120),
+        most_passes=200,
+    ),
+}
+
+
+def preset_named(name: str | None, device: str) -> Preset:
+    """A preset by name; without a name `fast` on a GPU and `tiny` on a CPU."""
+    name = name or ("fast" if device.startswith("cuda") else "tiny")
+    if name not in PRESETS:
+        raise TreetokError(f"unknown preset {name!r}: choose {', '.join(PRESETS)}")
+    return PRESETS[name]

@@ -1,0 +1,72 @@
+"""What the parser is told about each letter of a word: its character, and which morphemes begin there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.cells import I64, U64, Cells
+
+UNKNOWN_CHARACTER, FIRST_CHARACTER = 1, 2
+
+
+class LetterFeatures:
+    """Looks up the characters and morphemes of many words at once; letters of all words stand in a row.
+
+    >>> features = LetterFeatures("abs", ["ab", "bs"], longest=2)
+    >>> features.characters_in(["abs", "xb"]).tolist()
+    [2, 3, 4, 1, 3]
+    >>> [(width, at.tolist(), row.tolist()) for width, at, row in features.morphemes_in(["sab", "abs"])]
+    [(2, [1, 3, 4], [1, 1, 2])]
+    """
+
+    def __init__(self, characters: Sequence[str], morphemes: Sequence[str], longest: int) -> None:
+        """`characters` and `morphemes` are in order; of these only the ones of 2 to `longest` letters count."""
+        self.characters = list(characters)
+        self.morphemes = [morpheme for morpheme in morphemes if 2 <= len(morpheme) <= longest]
+        self.longest = max(map(len, self.morphemes), default=0)
+        self._codes = code_points("".join(self.characters))
+        hashes = hashes_of(self.morphemes)
+        order = np.argsort(hashes, kind="stable")
+        self._hashes: U64 = hashes[order]
+        # Row 0 stands for no morpheme.
+        self._rows = (order + 1).astype(np.int32)
+
+    def characters_in(self, words: Sequence[str]) -> npt.NDArray[np.int32]:
+        """The number of every letter; 1 for a character that is not known."""
+        codes = code_points("".join(words))
+        if not len(self._codes):
+            return np.full(len(codes), UNKNOWN_CHARACTER, dtype=np.int32)
+        at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        known = self._codes[at] == codes
+        return np.where(known, at + FIRST_CHARACTER, UNKNOWN_CHARACTER).astype(np.int32)
+
+    def morphemes_in(self, words: Sequence[str]) -> Iterator[tuple[int, I64, npt.NDArray[np.int32]]]:
+        """For each number of letters: where morphemes of so many letters begin, and their rows."""
+        if not self.morphemes:
+            return
+        cells = Cells(words)
+        first_letter = np.cumsum(cells.lengths) - cells.lengths
+        for word, start, width, hashes in cells.by_width():
+            if width > self.longest:
+                return
+            if width > 1:
+                at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+                found = np.flatnonzero(self._hashes[at] == hashes)
+                yield width, first_letter[word[found]] + start[found], self._rows[at[found]]
+
+
+def code_points(text: str) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def hashes_of(strings: Sequence[str]) -> U64:
+    """The hash of each string as a whole, as `Cells` has it for spans."""
+    hashes = np.zeros(len(strings), dtype=np.uint64)
+    cells = Cells(strings)
+    for word, _, width, of_width in cells.by_width():
+        whole = cells.lengths[word] == width
+        hashes[word[whole]] = of_width[whole]
+    return hashes

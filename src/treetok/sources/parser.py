@@ -1,0 +1,277 @@
+"""Trees from the light parser, in numpy alone: a small transformer over the letters of a word.
+
+It is the parser of `treetok.model.parser`, of which the tests show that it gives the same scores. Weights are kept
+in 16 bits, as they are stored, and worked with in 32.
+
+Shapes: W words of equal length, L letters, N = W * L, H heads, D dimensions, M morphemes found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.errors import TreetokError
+from treetok.sources.letter_features import FIRST_CHARACTER, LetterFeatures
+from treetok.text.longest import LONGEST_WORD
+
+F32 = npt.NDArray[np.float32]
+
+# Bounds the memory of one batch, and keeps what it works on in the cache.
+LETTERS_AT_ONCE = 4096
+# Far above any parser worth the name; a damaged file must not cost gigabytes.
+MOST_LAYERS, WIDEST, MOST_PLACES = 64, 4096, 4096
+NORM_EPSILON = np.float32(1e-5)
+
+
+@dataclass(frozen=True)
+class Layer:
+    norm_before_attention: tuple[F32, F32]
+    qkv: tuple[F32, F32]
+    attended: tuple[F32, F32]
+    norm_before_hidden: tuple[F32, F32]
+    hidden: tuple[F32, F32]
+    output: tuple[F32, F32]
+
+
+class ParserTrees:
+    """The parser as a source of trees for words that nobody has seen.
+
+    `weights` are named as in the model; `characters` and `morphemes` are what its rows stand for.
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, npt.NDArray[np.float16]],
+        heads: int,
+        characters: Sequence[str],
+        morphemes: Sequence[str],
+    ) -> None:
+        check_strings(characters, morphemes)
+        expected = expected_shapes(weights, heads, len(characters), len(morphemes))
+        if {name: array.shape for name, array in weights.items()} != expected:
+            raise TreetokError("the weights of the parser are not of the shapes they should have")
+        for name, array in weights.items():
+            if array.dtype != np.float16:
+                raise TreetokError(f"the weights {name} of the parser are {array.dtype}, not float16")
+            if not np.isfinite(array).all():
+                raise TreetokError(f"the weights {name} of the parser are not all numbers")
+        self.weights, self.heads = dict(weights), heads
+        longest = max(map(len, morphemes), default=0)
+        self.features = LetterFeatures(characters, morphemes, longest)
+        precise = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
+        self._letter = precise["letter"]
+        self._begin, self._inside, self._end = precise["begin"], precise["inside"], precise["end"]
+        self._places = precise["place_from_start"], precise["place_from_end"]
+        self._layers = [
+            Layer(**{part: weight_and_bias(precise, f"layers.{n}.{part}") for part in Layer.__dataclass_fields__})
+            for n in range(number_of_layers(weights))
+        ]
+        self._last_norm = weight_and_bias(precise, "last_norm")
+        self._pair_hidden = weight_and_bias(precise, "pair_hidden")
+        self._pair_score = weight_and_bias(precise, "pair_score")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ParserTrees, (self.weights, self.heads, self.features.characters, self.features.morphemes)
+
+    # ---- as plain arrays
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All of it as arrays, to be stored."""
+        characters, morphemes = self.features.characters, self.features.morphemes
+        return {
+            **self.weights,
+            "heads": np.array([self.heads], dtype=np.int32),
+            "characters": np.frombuffer("".join(characters).encode(), dtype=np.uint8),
+            "morphemes": np.frombuffer("".join(morphemes).encode(), dtype=np.uint8),
+            "morpheme_lengths": np.array([len(morpheme) for morpheme in morphemes], dtype=np.uint8),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ParserTrees:
+        """What `arrays` gave; arrays that cannot be of a parser are refused."""
+        weights = dict(arrays)
+        try:
+            heads, characters = weights.pop("heads"), weights.pop("characters")
+            morphemes, lengths = weights.pop("morphemes"), weights.pop("morpheme_lengths")
+        except KeyError as error:
+            raise TreetokError(f"the parser has no {error}") from None
+        if heads.dtype != np.int32 or heads.shape != (1,):
+            raise TreetokError("the number of the parser's heads is not one number")
+        for array in (characters, morphemes, lengths):
+            if array.dtype != np.uint8 or array.ndim != 1:
+                raise TreetokError("the characters and morphemes of the parser are not rows of bytes")
+        try:
+            text = morphemes.tobytes().decode()
+            ends = list(accumulate(lengths.tolist(), initial=0))
+            if ends[-1] != len(text):
+                raise TreetokError("the morphemes of the parser and their lengths do not fit")
+            return cls(
+                weights,
+                int(heads[0]),
+                list(characters.tobytes().decode()),
+                [text[start:end] for start, end in pairwise(ends)],
+            )
+        except UnicodeDecodeError:
+            raise TreetokError("the characters and morphemes of the parser are not UTF-8") from None
+
+    # ---- scores
+
+    def split_scores(self, words: Sequence[str]) -> list[F32]:
+        """The scores of the splits of every word; each span is split at its highest score."""
+        scores: list[F32] = [np.zeros(0, dtype=np.float32)] * len(words)
+        numbers_by_length: dict[int, list[int]] = {}
+        for number, word in enumerate(words):
+            if len(word) > LONGEST_WORD:
+                scores[number] = self._scores_of_long_word(word)
+            elif len(word) > 1:
+                numbers_by_length.setdefault(len(word), []).append(number)
+        for length, numbers in numbers_by_length.items():
+            for batch in batches(numbers, max(LETTERS_AT_ONCE // length, 1)):
+                found = self._scores_of_equal_length([words[number] for number in batch], length)
+                for number, of_word in zip(batch, found, strict=True):
+                    scores[number] = of_word
+        return scores
+
+    def _scores_of_long_word(self, word: str) -> F32:
+        """Words are never so long in text: cut blindly, so that time and memory stay linear."""
+        pieces = [word[start : start + LONGEST_WORD] for start in range(0, len(word), LONGEST_WORD)]
+        scores = self.split_scores(pieces)
+        above_all = np.array([max(float(s.max(initial=0)) for s in scores) + 1], dtype=np.float32)
+        return np.concatenate([part for piece in scores for part in (above_all, piece)][1:])
+
+    def _scores_of_equal_length(self, words: list[str], length: int) -> F32:
+        x_ND = self._letter[self.features.characters_in(words)]
+        from_start, from_end = self._places
+        at = np.arange(length)
+        place_LD = (
+            from_start[np.minimum(at, len(from_start) - 1)] + from_end[np.minimum(at[::-1], len(from_end) - 1)]
+        )
+        x_ND.reshape(len(words), length, -1)[...] += place_LD
+        for width, first, row in self.features.morphemes_in(words):
+            # Of one width at most one morpheme begins at a letter, so that no place is added to twice at once.
+            x_ND[first] += self._begin[row]
+            if width > 2:
+                inside_MD = self._inside[row]
+                for inner in range(1, width - 1):
+                    x_ND[first + inner] += inside_MD
+            x_ND[first + width - 1] += self._end[row]
+        # Weights from elsewhere may be so large that sums overflow: whoever asks checks the scores.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for layer in self._layers:
+                x_ND += self._attend(layer, norm(x_ND, layer.norm_before_attention), len(words), length)
+                hidden = gelu(linear(norm(x_ND, layer.norm_before_hidden), layer.hidden))
+                x_ND += linear(hidden, layer.output)
+            x_WLD = norm(x_ND, self._last_norm).reshape(len(words), length, -1)
+            weight, bias = self._pair_hidden
+            d = x_WLD.shape[-1]
+            # The matrix over [h_p ; h_p+1] is one over h_p and one over h_p+1.
+            hidden_WSD = x_WLD[:, :-1] @ weight[:d] + x_WLD[:, 1:] @ weight[d:] + bias
+            return linear(gelu(hidden_WSD), self._pair_score)[..., 0]
+
+    def _attend(self, layer: Layer, x_ND: F32, words: int, length: int) -> F32:
+        """Every letter sees all letters of its word."""
+        qkv = linear(x_ND, layer.qkv).reshape(words, length, 3, self.heads, -1)
+        q_WHLd, k_WHLd, v_WHLd = qkv.transpose(2, 0, 3, 1, 4)
+        weight_WHLL = (q_WHLd * np.float32(q_WHLd.shape[-1] ** -0.5)) @ k_WHLd.transpose(0, 1, 3, 2)
+        weight_WHLL -= weight_WHLL.max(-1, keepdims=True)
+        np.exp(weight_WHLL, out=weight_WHLL)
+        weight_WHLL /= weight_WHLL.sum(-1, keepdims=True)
+        mixed_ND = (weight_WHLL @ v_WHLd).transpose(0, 2, 1, 3).reshape(x_ND.shape)
+        return linear(mixed_ND, layer.attended)
+
+
+def batches(numbers: list[int], size: int) -> Iterator[list[int]]:
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))
+
+
+def weight_and_bias(weights: Mapping[str, F32], name: str) -> tuple[F32, F32]:
+    """Matrices are turned, so that rows are multiplied from the left."""
+    return np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]
+
+
+def linear(x: F32, layer: tuple[F32, F32]) -> F32:
+    weight, bias = layer
+    y: F32 = x @ weight
+    y += bias
+    return y
+
+
+def norm(x_ND: F32, layer: tuple[F32, F32]) -> F32:
+    """Layer norm; sums as products with ones, which is several times as fast as adding up short rows."""
+    weight, bias = layer
+    mean_D = np.full((x_ND.shape[-1], 1), 1 / x_ND.shape[-1], dtype=np.float32)
+    centred: F32 = x_ND - x_ND @ mean_D
+    centred *= 1 / np.sqrt(np.square(centred) @ mean_D + NORM_EPSILON)
+    centred *= weight
+    centred += bias
+    return centred
+
+
+def gelu(x: F32) -> F32:
+    """The usual approximation, x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3))."""
+    inner: F32 = np.square(x)
+    inner *= np.float32(-0.0713548162726)
+    inner -= np.float32(1.5957691216057)
+    inner *= x
+    np.exp(inner, out=inner)
+    inner += 1
+    np.divide(x, inner, out=inner)
+    return inner
+
+
+def check_strings(characters: Sequence[str], morphemes: Sequence[str]) -> None:
+    if any(len(character) != 1 for character in characters) or any(len(morpheme) < 2 for morpheme in morphemes):
+        raise TreetokError("a character of the parser is not one character, or a morpheme not several")
+    for strings, name in ((characters, "characters"), (morphemes, "morphemes")):
+        if any(one >= other for one, other in pairwise(strings)):
+            raise TreetokError(f"the {name} of the parser are not in order")
+
+
+def number_of_layers(weights: Mapping[str, Any]) -> int:
+    return len([name for name in weights if name.startswith("layers.") and name.endswith(".qkv.weight")])
+
+
+def expected_shapes(
+    weights: Mapping[str, npt.NDArray[Any]], heads: int, characters: int, morphemes: int
+) -> dict[str, tuple[int, ...]]:
+    """The shape of every array of a parser, its sizes read off some of them."""
+    try:
+        d = weights["last_norm.weight"].shape[0]
+        hidden = weights["pair_hidden.bias"].shape[0]
+        farthest = weights["place_from_start"].shape[0]
+    except (KeyError, IndexError):
+        raise TreetokError("the parser lacks weights") from None
+    layers = number_of_layers(weights)
+    if not (0 < d <= WIDEST and 0 < hidden <= WIDEST and 0 < farthest <= MOST_PLACES and layers <= MOST_LAYERS):
+        raise TreetokError(
+            f"a parser of {layers} layers, {d} and {hidden} dimensions, {farthest} places is absurd"
+        )
+    if heads < 1 or d % heads:
+        raise TreetokError(f"{heads} heads do not divide the {d} dimensions of the parser")
+    rows = morphemes + 1 if morphemes else 0
+    shapes: dict[str, tuple[int, ...]] = {
+        "letter": (characters + FIRST_CHARACTER, d),
+        "place_from_start": (farthest, d),
+        "place_from_end": (farthest, d),
+        "begin": (rows, d),
+        "inside": (rows, d),
+        "end": (rows, d),
+    }
+    linears = {"pair_hidden": (hidden, 2 * d), "pair_score": (1, hidden)}
+    norms = ["last_norm"]
+    for n in range(layers):
+        layer = f"layers.{n}"
+        norms += [f"{layer}.norm_before_attention", f"{layer}.norm_before_hidden"]
+        linears |= {f"{layer}.qkv": (3 * d, d), f"{layer}.attended": (d, d)}
+        linears |= {f"{layer}.hidden": (hidden, d), f"{layer}.output": (d, hidden)}
+    for name in norms:
+        shapes |= {f"{name}.weight": (d,), f"{name}.bias": (d,)}
+    for name, shape in linears.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return shapes

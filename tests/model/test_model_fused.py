@@ -1,0 +1,102 @@
+"""The fused kernels equal the plain modules: vectors, weights, losses and all gradients.
+
+Without a GPU they run in Triton's interpreter, which must be asked for before Triton is imported.
+"""
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from treetok.model.arithmetic import PLAIN, cross_entropy  # noqa: E402
+from treetok.model.batches import BatchMaker  # noqa: E402
+from treetok.model.complete_chart import CompleteCharts  # noqa: E402
+from treetok.model.configuration import (  # noqa: E402
+    CompositionSizes,
+    LanguageModelSizes,
+    ModelConfiguration,
+    Objective,
+)
+from treetok.model.gpu import FUSED, can_be_fused  # noqa: E402
+from treetok.model.gpu import cross_entropy as fused_cross_entropy  # noqa: E402
+from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.objectives import TreeLearner  # noqa: E402
+from treetok.model.substrings import tabulate_substrings  # noqa: E402
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+WORDS = ["abacus", "babac", "abac", "cab", "us", "b"]
+MORPHEMES = MorphemeVocabulary("abcus", ["ab", "ac", "aba", "us"])
+
+
+def learner_and_batch(objective):
+    table = tabulate_substrings(WORDS)
+    charts = CompleteCharts(table, MORPHEMES.numbers(table.strings(WORDS)), DEVICE)
+    numbers = torch.randint(-1, len(WORDS), (40,), generator=torch.Generator().manual_seed(1)).int().numpy()
+    batch = BatchMaker(numbers, table.lengths, charts.plan, 3, 6, 0, DEVICE).draw(0)
+    torch.manual_seed(0)
+    sizes = CompositionSizes(dimension=16, heads=2, hidden=32, inside_layers=2)
+    assert can_be_fused(sizes)
+    configuration = ModelConfiguration(sizes, LanguageModelSizes(1, 2, longest_sequence=8), objective)
+    learner = TreeLearner(configuration, len(MORPHEMES))
+    with torch.no_grad():
+        for parameter in learner.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    return learner.to(DEVICE), batch
+
+
+def losses_and_gradients(learner, batch, arithmetic):
+    learner.zero_grad()
+    learner.arithmetic = arithmetic
+    losses = learner(batch)
+    losses.total.backward()
+    gradients = {name: p.grad.clone() for name, p in learner.named_parameters() if p.grad is not None}
+    return torch.stack([losses.character, losses.span, losses.next_word]).detach(), gradients
+
+
+@pytest.mark.parametrize("objective", [Objective(), Objective(morph_overriding=False, context=False)], ids=str)
+def test_losses_and_gradients_are_the_same(objective):
+    learner, batch = learner_and_batch(objective)
+    plain, plain_gradients = losses_and_gradients(learner, batch, PLAIN)
+    fused, fused_gradients = losses_and_gradients(learner, batch, FUSED)
+    assert torch.allclose(plain, fused, atol=1e-5)
+    assert plain_gradients.keys() == fused_gradients.keys()
+    for name, gradient in plain_gradients.items():
+        assert torch.allclose(gradient, fused_gradients[name], rtol=1e-4, atol=1e-5), name
+
+
+def test_vectors_and_weights_are_the_same():
+    learner, batch = learner_and_batch(Objective())
+    roots = torch.randn(batch.plan.words, 16, device=DEVICE)
+    results = []
+    for arithmetic in (PLAIN, FUSED):
+        inside = arithmetic.inside_pass(learner.composition, batch.plan)
+        outside = arithmetic.outside_pass(learner.composition, batch.plan, inside, roots)
+        results.append((inside.vectors, inside.split_weights, inside.split_scores, outside))
+    for plain, fused in zip(*results, strict=True):
+        assert torch.allclose(plain, fused, atol=1e-5)
+
+
+def test_cross_entropy_with_and_without_excluded_classes():
+    generator = torch.Generator(DEVICE).manual_seed(0)
+    x, classes = (torch.randn(n, 16, device=DEVICE, generator=generator, requires_grad=True) for n in (7, 70))
+    target = torch.randint(0, 70, (7,), device=DEVICE, generator=generator)
+    excluded = torch.rand(70, device=DEVICE, generator=generator) < 0.3
+    excluded[target] = False
+    weights = torch.rand(7, device=DEVICE, generator=generator)
+    for mask in (None, excluded):
+        found = []
+        for function in (cross_entropy, fused_cross_entropy):
+            losses = function(x, classes, target, 0.3, mask)
+            found.append((losses, *torch.autograd.grad((losses * weights).sum(), (x, classes))))
+        for plain, fused in zip(*found, strict=True):
+            assert torch.allclose(plain, fused, atol=1e-5)
+
+
+def test_sizes_that_do_not_suit_the_kernels():
+    assert can_be_fused(CompositionSizes())
+    assert not can_be_fused(CompositionSizes(dimension=96, heads=3))
+    assert not can_be_fused(CompositionSizes(dimension=8, heads=2))

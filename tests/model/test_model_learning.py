@@ -1,0 +1,155 @@
+"""From text to a tokenizer with neural trees, by the library and by the command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+
+from synthetic import Language  # noqa: E402
+
+from treetok import TreeTokenizer, TreetokError  # noqa: E402
+from treetok.model import presets  # noqa: E402
+from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration  # noqa: E402
+from treetok.model.device import chosen_device  # noqa: E402
+from treetok.model.distillation import DistillationSettings  # noqa: E402
+from treetok.model.learning import learn_trees  # noqa: E402
+from treetok.model.morphemes import MorphemeSettings  # noqa: E402
+from treetok.model.parser import ParserSizes  # noqa: E402
+from treetok.model.presets import Preset  # noqa: E402
+from treetok.model.training import TrainingSettings  # noqa: E402
+from treetok.text import profile_named  # noqa: E402
+
+TEXT, _ = Language().text(1500)
+
+MINUTE = Preset(
+    ModelConfiguration(
+        CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1),
+        LanguageModelSizes(layers=1, heads=2),
+        longest_word=9,
+    ),
+    TrainingSettings(steps=12, sequences=4, words_a_sequence=8, warmup_steps=2),
+    MorphemeSettings("unigram", 150, count_power=0.5),
+    ParserSizes(dimension=8, heads=2, hidden=16, layers=1),
+    DistillationSettings(epochs=2, words_a_batch=128),
+)
+
+
+@pytest.fixture
+def tiny_preset(monkeypatch):
+    """`tiny` made so small that it takes seconds; nothing is asked of its trees."""
+    monkeypatch.setitem(presets.PRESETS, "tiny", MINUTE)
+
+
+def train(corpus, **options):
+    return TreeTokenizer.train(corpus, 300, "neural", "uncased", progress=False, device="cpu", **options)
+
+
+@pytest.mark.usefixtures("tiny_preset")
+def test_a_tokenizer_is_trained_saved_and_loaded(tmp_path):
+    long_word = "walkingly" * 5
+    tokenizer = train([TEXT, long_word], checkpoints=tmp_path / "training")
+    assert tokenizer.settings["trees"] == "neural"
+    assert tokenizer.settings["steps"] == 12
+    assert 0 <= tokenizer.settings["cut_as_the_model_would_of_unseen_words"] <= 1
+    assert tokenizer.settings["unseen_words"] > 10
+    tokenizer.save(tmp_path / "tokenizer")
+    again = TreeTokenizer.load(tmp_path / "tokenizer")
+    for word in ["many", long_word, "never§seen東", "unblorked"]:
+        assert again.tree(word).brackets() == tokenizer.tree(word).brackets()
+        assert again.segment(word) == tokenizer.segment(word)
+        assert "".join(again.segment(word)) == word
+    lines = (tmp_path / "training" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(lines[-1])["step"] == 12
+
+
+@pytest.mark.usefixtures("tiny_preset")
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    contents = []
+    for name in ("one", "other"):
+        train(iter([TEXT]), seed=5).save(tmp_path / name)
+        contents.append({path.name: path.read_bytes() for path in sorted((tmp_path / name).iterdir())})
+    assert contents[0] == contents[1]
+
+
+def test_known_words_have_the_trees_of_the_model_and_others_those_of_the_parser():
+    words = ["many", "walkingwalking", "blorks"]
+    learned = learn_trees([TEXT], words, profile_named("uncased"), preset=MINUTE, device="cpu")
+    assert list(learned.scores) == words
+    from_parser = dict(zip(words, learned.parser.split_scores(words), strict=True))
+    # Longer than any chart.
+    assert np.array_equal(learned.scores["walkingwalking"], from_parser["walkingwalking"])
+    for word in ("many", "blorks"):
+        assert np.array_equal(learned.scores[word], np.round(learned.scores[word]))
+        assert learned.scores[word].max() == 0
+
+
+@pytest.mark.usefixtures("tiny_preset")
+def test_resuming_a_finished_run_trains_no_more(tmp_path):
+    first = train([TEXT], checkpoints=tmp_path)
+    with pytest.raises(TreetokError, match="has the checkpoint of an earlier run: resume it, or remove"):
+        train([TEXT], checkpoints=tmp_path)
+    again = train([TEXT], checkpoints=tmp_path, resume=True)
+    assert first.parts.entries == again.parts.entries
+
+
+@pytest.mark.usefixtures("tiny_preset")
+@pytest.mark.parametrize(
+    ("corpus", "options", "message"),
+    [
+        ([], {}, "the corpus has no words"),
+        (["word"], {}, "the corpus is too small to train on: its only word is 'word'"),
+        (["abcdefghijklm nopqrstuvwxyz"], {}, "all words of the corpus are too long"),
+        (["a b a b"], {}, "too few to learn from"),
+        ([TEXT], {"preset": "huge"}, "unknown preset 'huge': choose paper, fast, tiny"),
+        ([TEXT], {"device": "tpu"}, "unknown device 'tpu': choose auto, cpu or cuda"),
+        ([TEXT], {"resume": True}, "there is no checkpoint to resume from"),
+    ],
+)
+def test_what_cannot_be_learned_from(corpus, options, message):
+    with pytest.raises(TreetokError, match=message):
+        TreeTokenizer.train(corpus, 300, "neural", "uncased", progress=False, **({"device": "cpu"} | options))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_no_gpu_where_one_is_asked_for():
+    assert chosen_device("auto") == "cpu"
+    with pytest.raises(TreetokError, match="no GPU for device 'cuda': PyTorch sees none here"):
+        chosen_device("cuda")
+    with pytest.raises(TreetokError, match="no GPU"):
+        TreeTokenizer.train([TEXT], 300, device="cuda", progress=False)
+
+
+def test_every_preset_can_be_assembled_for_a_small_text():
+    for preset in presets.PRESETS.values():
+        fitted = preset.for_text(1000, seed=3)
+        assert fitted.training.seed == fitted.distillation.seed == 3
+        assert fitted.training.warmup_steps < fitted.training.steps
+        assert preset.for_text(10**12, seed=0).training.steps == preset.training.steps
+
+
+def test_sigterm_stops_the_command_with_a_checkpoint(tmp_path):
+    corpus = tmp_path / "text.txt"
+    corpus.write_text(TEXT, encoding="utf-8")
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "treetok", "train", str(corpus), "-o", str(out), "--vocab-size", "300"]
+    command += ["--profile", "uncased", "--device", "cpu"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
+    log = out / "training" / "log.jsonl"
+    end = time.monotonic() + 120
+    while not log.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert f"go on from {out / 'training'} with resume" in errors
+    step = json.loads((out / "training" / "checkpoint.json").read_text(encoding="utf-8"))["step"]
+    assert step >= 10
+    assert not (out / "treetok.json").exists()

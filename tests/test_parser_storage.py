@@ -1,0 +1,204 @@
+"""The light parser without PyTorch: what it computes for odd words, and its file on disk."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from test_storage import contents, rewrite
+from treetok import TreeTokenizer, TreetokError
+from treetok.sources import ParserTrees
+from treetok.sources.parser import expected_shapes
+from treetok.text.longest import LONGEST_WORD
+
+CHARACTERS, MORPHEMES = list("abcdefghijklmnopqrstuvwxyzß"), ["ed", "er", "ing", "jump", "un", "walk"]
+WORDS = {stem + ending: 5 for stem in ("walk", "jump", "look") for ending in ("", "s", "ed", "ing", "er")}
+
+
+def random_parser(seed=0, characters=CHARACTERS, morphemes=MORPHEMES, dimension=8, hidden=12, layers=2):
+    """A parser that knows nothing; its shapes are those that it checks itself."""
+    rng = np.random.default_rng(seed)
+    sizes = {"last_norm.weight": (dimension,), "pair_hidden.bias": (hidden,), "place_from_start": (5, dimension)}
+    sizes |= {f"layers.{n}.qkv.weight": () for n in range(layers)}
+    some = {name: np.zeros(shape) for name, shape in sizes.items()}
+    shapes = expected_shapes(some, 2, len(characters), len(morphemes))
+    weights = {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
+    return ParserTrees(weights, 2, characters, morphemes)
+
+
+PARSER = random_parser()
+
+
+@pytest.fixture(scope="module")
+def neural():
+    return TreeTokenizer.train(WORDS, 60, trees=PARSER, profile="uncased", progress=False)
+
+
+@pytest.fixture
+def saved(tmp_path, neural):
+    neural.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_every_word_gets_its_scores():
+    words = ["", "a", "ab", "東京タワー", "walking", "\ud800x", "x" * LONGEST_WORD, "y" * (3 * LONGEST_WORD + 1)]
+    scores = PARSER.split_scores(words)
+    assert [len(of_word) for of_word in scores] == [max(len(word) - 1, 0) for word in words]
+    assert all(np.isfinite(of_word).all() for of_word in scores)
+    assert PARSER.split_scores([]) == []
+
+
+def test_words_longer_than_any_in_text_are_cut_blindly():
+    word = "walking" * 20
+    scores = PARSER.split_scores([word])[0]
+    cuts = np.arange(LONGEST_WORD, len(word), LONGEST_WORD) - 1
+    assert set(np.argsort(-scores)[: len(cuts)]) == set(cuts)
+    np.testing.assert_array_equal(scores[: cuts[0]], PARSER.split_scores([word[:LONGEST_WORD]])[0])
+
+
+def test_a_score_does_not_depend_on_the_batch(monkeypatch):
+    words = [stem + ending for stem in WORDS for ending in ("", "x", "walk", "unß")]
+    together = PARSER.split_scores(words)
+    monkeypatch.setattr("treetok.sources.parser.LETTERS_AT_ONCE", 20)
+    for one, other in zip(together, PARSER.split_scores(words), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    for number in (0, 7, 30):
+        np.testing.assert_allclose(together[number], PARSER.split_scores([words[number]])[0], atol=1e-4)
+
+
+def test_morphemes_matter():
+    without = random_parser(morphemes=[])
+    assert len(without.split_scores(["walked"])[0]) == 5
+    weights = {name: array.copy() for name, array in PARSER.weights.items()}
+    weights["begin"][MORPHEMES.index("walk") + 1] += 1
+    changed = ParserTrees(weights, 2, CHARACTERS, MORPHEMES)
+    unwalked, wlaked = changed.split_scores(["unwalked", "wlaked"])
+    assert not np.allclose(unwalked, PARSER.split_scores(["unwalked"])[0])
+    np.testing.assert_array_equal(wlaked, PARSER.split_scores(["wlaked"])[0])
+
+
+def test_no_pytorch_is_needed():
+    code = "import sys, treetok.sources.parser, treetok.storage; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---- on disk
+
+
+def test_loaded_equals_saved(saved, neural, tmp_path):
+    assert json.loads((saved / "treetok.json").read_text(encoding="utf-8"))["trees"] == "neural"
+    files = ["MODEL_CARD.md", "lexicon.safetensors", "parser.safetensors", "treetok.json", "vocab.tsv"]
+    assert list(contents(saved)) == files
+    again = TreeTokenizer.load(saved)
+    unseen = "unlooked jumpers overwalking überjump"
+    assert again.encode(unseen) == neural.encode(unseen)
+    assert again.tree("unlooking") == neural.tree("unlooking")
+    again.save(tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(saved)
+    assert pickle.loads(pickle.dumps(again)).tree("unlooking") == neural.tree("unlooking")
+
+
+def test_the_same_parser_gives_the_same_bytes(saved, tmp_path):
+    TreeTokenizer.train(WORDS, 60, trees=random_parser(), profile="uncased", progress=False).save(tmp_path / "two")
+    assert contents(tmp_path / "two") == contents(saved)
+
+
+def test_trees_from_elsewhere_take_its_place(saved, uncased):
+    uncased.save(saved)
+    assert "parser.safetensors" not in contents(saved)
+
+
+@pytest.mark.parametrize("damage", ["missing", "not listed", "shorter", "flipped", "no safetensors"])
+def test_a_damaged_file_is_named(saved, damage):
+    path = saved / "parser.safetensors"
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "not listed":
+        head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+        del head["files"]["parser.safetensors"]
+        (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    elif damage == "shorter":
+        path.write_bytes(content[:-1])
+    elif damage == "flipped":
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    else:
+        rewrite(saved, path.name, b"\xff" * 100)
+    with pytest.raises(TreetokError, match=r"parser\.safetensors is (damaged|missing)"):
+        TreeTokenizer.load(saved)
+
+
+def without(*names):
+    return lambda arrays: {name: array for name, array in arrays.items() if name not in names}
+
+
+def replaced(name, make):
+    return lambda arrays: {**arrays, name: make(arrays[name])}
+
+
+def not_a_number(array):
+    array = array.copy()
+    array.flat[0] = np.nan
+    return array
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without("heads"), "has no 'heads'"),
+        (without("morpheme_lengths"), "has no 'morpheme_lengths'"),
+        (without("last_norm.weight"), "lacks weights"),
+        (without("layers.1.output.bias"), "not of the shapes"),
+        (without("layers.0.qkv.weight"), "not of the shapes"),
+        (replaced("last_norm.weight", lambda a: a[0].reshape(())), "lacks weights"),
+        (replaced("letter", lambda a: a[:-1]), "not of the shapes"),
+        (replaced("begin", lambda a: a[:, :-1]), "not of the shapes"),
+        (replaced("pair_score.weight", lambda a: a[0]), "not of the shapes"),
+        (lambda arrays: {**arrays, "extra": arrays["end"]}, "not of the shapes"),
+        (replaced("end", lambda a: a.astype(np.float32)), "end of the parser are float32, not float16"),
+        (replaced("end", lambda a: a.view(np.int16)), "are int16, not float16"),
+        (replaced("end", not_a_number), "not all numbers"),
+        (replaced("layers.0.hidden.bias", lambda a: a + np.float16(np.inf)), "not all numbers"),
+        (replaced("heads", lambda a: a * 0), "0 heads do not divide"),
+        (replaced("heads", lambda a: a - 4), "-2 heads do not divide"),
+        (replaced("heads", lambda a: a + 1), "3 heads do not divide the 8 dimensions"),
+        (replaced("heads", lambda a: a.astype(np.float16)), "not one number"),
+        (replaced("heads", lambda a: np.repeat(a, 2)), "not one number"),
+        (replaced("last_norm.weight", lambda a: np.zeros(5000, np.float16)), "is absurd"),
+        (replaced("last_norm.weight", lambda a: a[:0]), "is absurd"),
+        (replaced("place_from_start", lambda a: a[:0]), "is absurd"),
+        (replaced("characters", lambda a: a[:-1]), "not UTF-8"),
+        (replaced("characters", lambda a: a[1:]), "not of the shapes"),
+        (
+            replaced("characters", lambda a: a[[1, 0, *range(2, len(a))]]),
+            "characters of the parser are not in order",
+        ),
+        (replaced("characters", lambda a: a.astype(np.int32)), "not rows of bytes"),
+        (replaced("morphemes", lambda a: a[:-1]), "do not fit"),
+        (replaced("morpheme_lengths", lambda a: a[:-1]), "do not fit"),
+        (replaced("morpheme_lengths", lambda a: a[::-1]), "not in order"),
+        (replaced("morpheme_lengths", lambda a: np.append(a, 0).astype(np.uint8)), "a morpheme not several"),
+        (replaced("morphemes", lambda a: a.reshape(1, -1)), "not rows of bytes"),
+    ],
+)
+def test_a_parser_that_makes_no_sense(saved, change, message):
+    arrays = safetensors.numpy.load((saved / "parser.safetensors").read_bytes())
+    changed = {name: np.array(array, order="C") for name, array in change(arrays).items()}
+    rewrite(saved, "parser.safetensors", safetensors.numpy.save(changed))
+    with pytest.raises(TreetokError, match=rf"parser\.safetensors is damaged: .*{message}"):
+        TreeTokenizer.load(saved)
+
+
+def test_weights_whose_sums_overflow_are_found_out(saved):
+    arrays = safetensors.numpy.load((saved / "parser.safetensors").read_bytes())
+    huge = {n: np.full_like(a, 60000) if a.dtype == np.float16 and n != "heads" else a for n, a in arrays.items()}
+    rewrite(saved, "parser.safetensors", safetensors.numpy.save(huge))
+    tokenizer = TreeTokenizer.load(saved)
+    try:
+        tokenizer.encode("overwalkings unseen")
+    except TreetokError as error:
+        assert "not a finite number" in str(error)
