@@ -28,10 +28,9 @@ from treetok.model.learning import start_compiling
 from treetok.model.morphemes import find_morphemes
 from treetok.model.presets import PRESETS
 from treetok.model.training import StepReport
-from treetok.storage.names import LEXICON
-from treetok.storage.saving import lexicon_as_bytes
 from treetok.text import profile_named
 from treetok.tree import Tree, join_scores
+from words_of_run import WordsOfRun
 
 
 def read_gold(path: Path) -> list[tuple[str, list[list[str]]]]:
@@ -164,8 +163,7 @@ def main() -> None:
     with trainer.averaged():
         lexicon = Lexicon.from_scores(dict(zip(words, teacher.split_scores(words), strict=True)))
     say(trees=len(lexicon))
-    (options.out / LEXICON).write_bytes(lexicon_as_bytes(lexicon))
-    (options.out / "morphemes.txt").write_text("\n".join(morphemes.longer), encoding="utf-8")
+    WordsOfRun(lexicon, counts, morphemes).save(options.out)
     say(saved=True)
 
 

@@ -28,7 +28,7 @@ def find_file(directory: Path, name: str) -> Path:
 
 
 def has_file(directory: Path, name: str) -> bool:
-    """Whether a file is there, also while it is being moved: looked for where it comes from, then where it goes."""
+    """Whether a file is there, also while it is being moved: looked for first where it comes from."""
     return (directory / ARRIVING / name).exists() or (directory / name).exists()
 
 
