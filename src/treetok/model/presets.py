@@ -65,7 +65,7 @@ PRESETS = {
             LanguageModelSizes(layers=2),
             longest_word=16,
         ),
-        TrainingSettings(steps=500, sequences=24, words_a_sequence=32, learning_rate=4e-3, warmup_steps=50),
+        TrainingSettings(steps=1500, sequences=8, words_a_sequence=24, learning_rate=4e-3, warmup_steps=50),
         MorphemeSettings(size=2000),
         ParserSizes(dimension=32, hidden=64, layers=2),
         DistillationSettings(epochs=20, words_a_batch=512, seconds=120),
