@@ -16,7 +16,7 @@ from pathlib import Path
 import safetensors.numpy
 import safetensors.torch
 
-from treetok.model.checkpoint import AVERAGES, HEAD, PARAMETERS
+from treetok.model.checkpoint import HEAD, PARAMETERS
 from treetok.model.composition import CompositionModel
 from treetok.model.configuration import CompositionSizes
 from treetok.model.device import chosen_device
@@ -32,16 +32,13 @@ from words_of_run import WordsOfRun
 
 
 def teacher_of(run: Path, words: WordsOfRun, device: str) -> CompositionTrees:
-    """The composition model of a run, with averaged parameters if it kept them."""
+    """The composition model of a run."""
     head = json.loads((run / HEAD).read_text(encoding="utf-8"))
     sizes = CompositionSizes(**head["configuration"]["composition"])
     model = CompositionModel(sizes, len(words.morphemes)).to(device)
-    if (run / AVERAGES).exists():
-        tensors = safetensors.torch.load((run / AVERAGES).read_bytes())
-    else:
-        saved = safetensors.torch.load((run / PARAMETERS).read_bytes())
-        prefix = "composition."
-        tensors = {name[len(prefix) :]: t for name, t in saved.items() if name.startswith(prefix)}
+    saved = safetensors.torch.load((run / PARAMETERS).read_bytes())
+    prefix = "composition."
+    tensors = {name[len(prefix) :]: t for name, t in saved.items() if name.startswith(prefix)}
     model.load_state_dict(tensors)
     return CompositionTrees(model, words.morphemes, device)
 

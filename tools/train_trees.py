@@ -23,7 +23,7 @@ from treetok.lexicon import Lexicon
 from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.device import chosen_device
-from treetok.model.induction import CompositionTrees
+from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees
 from treetok.model.learning import start_compiling
 from treetok.model.morphemes import find_morphemes
 from treetok.model.presets import PRESETS
@@ -76,8 +76,6 @@ def main() -> None:
     )
     parser.add_argument("--preset", default="fast", choices=PRESETS)
     parser.add_argument("--count-power", type=float)
-    parser.add_argument("--morpheme-dropout", type=float)
-    parser.add_argument("--average-decay", type=float)
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument("--morphemes", help="bpe, unigram or a file")
     parser.add_argument("--morpheme-count-power", type=float)
@@ -99,15 +97,12 @@ def main() -> None:
     preset = PRESETS[options.preset]
     model = changed(
         preset.model,
-        objective=changed(
-            preset.model.objective, count_power=options.count_power, morpheme_dropout=options.morpheme_dropout
-        ),
+        objective=changed(preset.model.objective, count_power=options.count_power),
     )
     settings = changed(
         preset.training,
         steps=options.steps,
         learning_rate=options.learning_rate,
-        average_decay=options.average_decay,
     )
     compiling = start_compiling(dataclasses.replace(preset, model=model), device)
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
@@ -127,7 +122,7 @@ def main() -> None:
     if options.resume:
         load_checkpoint(trainer, options.resume)
     gold = {path.stem: read_gold(path) for path in options.gold}
-    teacher = CompositionTrees(trainer.learner.composition, morphemes, device)
+    teacher = CompositionTrees(trainer.learner.composition, morphemes, device, reading=preset.reading)
     if compiling is not None:
         compiling.join()
     say(starting_at=trainer.step)
@@ -137,14 +132,9 @@ def main() -> None:
         say(first_step_done=True, memory_gb=round(torch.cuda.max_memory_allocated() / 1e9, 1))
 
     def say_recall(**news: object) -> None:
-        if trainer.average is not None:
-            say(
-                averaged=False,
-                **news,
-                **{f"{name}_now": tree_recall(rows, teacher) for name, rows in gold.items()},
-            )
-        with trainer.averaged():
-            say(**news, **{name: tree_recall(rows, teacher) for name, rows in gold.items()})
+        for reading, name_of in ((preset.reading, "{}"), (AS_IN_THE_PAPER, "{}_as_in_the_paper")):
+            trees = CompositionTrees(trainer.learner.composition, morphemes, device, reading=reading)
+            say(**news, **{name_of.format(name): tree_recall(rows, trees) for name, rows in gold.items()})
 
     def report(news: StepReport) -> None:
         say(**{name: round(value, 4) for name, value in news.figures().items()})
@@ -160,8 +150,7 @@ def main() -> None:
     save_checkpoint(trainer, options.out)
     say_recall(final=True)
     words = sorted(word for word in counts if len(word) > 1)
-    with trainer.averaged():
-        lexicon = Lexicon.from_scores(dict(zip(words, teacher.split_scores(words), strict=True)))
+    lexicon = Lexicon.from_scores(dict(zip(words, teacher.split_scores(words), strict=True)))
     say(trees=len(lexicon))
     WordsOfRun(lexicon, counts, morphemes).save(options.out)
     say(saved=True)

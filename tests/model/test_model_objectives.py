@@ -1,6 +1,8 @@
 """Losses against sums over single words, and where batches and trees come from."""
 
 import random
+from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from treetok.model.configuration import (  # noqa: E402
     ModelConfiguration,
     Objective,
 )
-from treetok.model.induction import CompositionTrees  # noqa: E402
+from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees, TreeReading  # noqa: E402
 from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
 from treetok.model.objectives import TreeLearner  # noqa: E402
 from treetok.model.reference import RecursiveModel  # noqa: E402
@@ -148,7 +150,7 @@ def test_every_word_is_chosen_where_it_stands():
 def test_trees_split_at_the_highest_weight(seed, monkeypatch):
     monkeypatch.setattr("treetok.model.induction.LETTERS_AT_ONCE", 12)
     words, _, learner, recursive, morphemes = make(seed, Objective())
-    source = CompositionTrees(learner.composition, morphemes)
+    source = CompositionTrees(learner.composition, morphemes, reading=AS_IN_THE_PAPER)
     words = [*words, "abcabc", "b", "xax"]
 
     def spans(word, start=0):
@@ -161,3 +163,56 @@ def test_trees_split_at_the_highest_weight(seed, monkeypatch):
     for word, scores in zip(words, source.split_scores(words), strict=True):
         assert scores.dtype == np.float32
         assert sorted(Tree(word, scores).spans()) == sorted(spans(word))
+
+
+def all_trees(start, end):
+    """All binary trees over some letters, as the lists of their spans."""
+    if end - start == 1:
+        return [[(start, end)]]
+    return [
+        [(start, end), *left, *right]
+        for middle in range(start + 1, end)
+        for left in all_trees(start, middle)
+        for right in all_trees(middle, end)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@torch.no_grad()
+def test_trees_have_the_most_expected_spans_of_all_trees(seed):
+    words, _, learner, recursive, morphemes = make(seed, Objective())
+    learner.composition.inside.score.weight *= 20
+    reading = TreeReading(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
+    source = CompositionTrees(learner.composition, morphemes, reading=reading)
+    words = [word for word in {*words, "abcabc", "bb", "c"} if len(word) <= 7]
+
+    @cache
+    def weights(string):
+        embedding = learner.composition.embedding.weight
+        own = embedding[morphemes.number(string) if reading.own_morpheme else 0][None]
+        scores = [
+            learner.composition.inside(
+                recursive.inside(string[:k])[0][None], recursive.inside(string[k:])[0][None], own
+            )[0]
+            for k in range(1, len(string))
+        ]
+        return (torch.cat(scores).double() / reading.temperature).softmax(0).tolist()
+
+    def probability(word, tree):
+        inner = set(tree)
+        product = 1.0
+        for start, end in tree:
+            for k in range(1, end - start):
+                if {(start, start + k), (start + k, end)} <= inner:
+                    product *= weights(word[start:end])[k - 1]
+        return product
+
+    for word, scores in zip(words, source.split_scores(words), strict=True):
+        trees = all_trees(0, len(word))
+        expected = Counter()
+        for tree in trees:
+            for span in tree:
+                expected[span] += probability(word, tree)
+        assert expected[0, len(word)] == pytest.approx(1)
+        most = max(sum(expected[span] for span in tree) for tree in trees)
+        assert sum(expected[span] for span in Tree(word, scores).spans()) == pytest.approx(most, abs=1e-4)

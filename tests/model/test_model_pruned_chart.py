@@ -24,7 +24,7 @@ from treetok.model.configuration import (  # noqa: E402
     ModelConfiguration,
     Objective,
 )
-from treetok.model.induction import best_splits, rows_of_spans, walk_best_trees  # noqa: E402
+from treetok.model.induction import best_splits, rows_of_spans, split_scores_by_width, walk_trees  # noqa: E402
 from treetok.model.joint_parser import best_tree_depths  # noqa: E402
 from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.parser import ParserSizes  # noqa: E402
@@ -275,9 +275,15 @@ def test_charts_of_short_words_are_complete(seed):
     assert len(row_of) == len(depth_by_depth)
     assert torch.allclose(of_spans[0][[row_of[span] for span in depth_by_depth]], of_spans[1], atol=1e-5)
     depths = best_tree_depths(pruned, inside_pass(model, pruned)).tolist()
-    trees = walk_best_trees(
-        table.lengths, rows_of_spans(table), best_splits(complete, inside_pass(model, complete))
-    )
+    scores = split_scores_by_width(model, complete, morph_overriding=True, own_morpheme=True)
+    trees = []
+    for number, word in enumerate(words):
+        rows = rows_of_spans(table, np.array([number]), len(word), "cpu")
+        trees += (
+            list(walk_trees(len(word), best_splits(scores, rows, 1, len(word))))
+            if len(word) > 1
+            else [-np.zeros(0)]
+        )
     for row, tree in zip(depths, trees, strict=True):
         assert row[: len(tree)] == (-tree).tolist()
 

@@ -70,20 +70,11 @@ class InsideResult:
 
 
 def embedded_rows(
-    model: CompositionModel,
-    plan: ChartPlan,
-    morph_overriding: bool,
-    precision: torch.dtype | None,
-    dropout: float = 0.0,
+    model: CompositionModel, plan: ChartPlan, morph_overriding: bool, precision: torch.dtype | None
 ) -> Tensor:
     """The morpheme embedding of every inside row; without MorphOverriding only characters have their own."""
     # Gradients of index_select are added up as they come; those of other ways to look up are sorted first.
-    morphemes = plan.morpheme_of_row
-    if dropout:
-        is_dropped = torch.rand(morphemes.shape, device=morphemes.device) < dropout
-        is_dropped[: plan.characters] = False
-        morphemes = morphemes.masked_fill(is_dropped, 0)
-    embedded = model.embedding.weight.index_select(0, morphemes)
+    embedded = model.embedding.weight.index_select(0, plan.morpheme_of_row)
     if precision is not None:
         embedded = embedded.to(precision)
     if not morph_overriding:
@@ -93,15 +84,11 @@ def embedded_rows(
 
 
 def inside_pass(
-    model: CompositionModel,
-    plan: ChartPlan,
-    morph_overriding: bool = True,
-    precision: torch.dtype | None = None,
-    dropout: float = 0.0,
+    model: CompositionModel, plan: ChartPlan, morph_overriding: bool = True, precision: torch.dtype | None = None
 ) -> InsideResult:
     """Eq. 1, with MorphOverriding: bottom up, one level at a time, in the precision of the parameters or in
-    another. `dropout` is the share of morphemes that are taken for plain strings."""
-    embedded = embedded_rows(model, plan, morph_overriding, precision, dropout)
+    another."""
+    embedded = embedded_rows(model, plan, morph_overriding, precision)
     table = norm(embedded[: plan.characters])
     all_scores, all_weights = [], []
     done = plan.characters

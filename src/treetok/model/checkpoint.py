@@ -17,7 +17,6 @@ from treetok.storage.whole import find_file, write_whole
 
 HEAD = "checkpoint.json"
 PARAMETERS = "parameters.safetensors"
-AVERAGES = "averages.safetensors"
 # The two moments of Adam, a file each.
 MOMENTS = {"exp_avg": "first_moments.safetensors", "exp_avg_sq": "second_moments.safetensors"}
 
@@ -42,9 +41,6 @@ def save_checkpoint(trainer: Trainer, directory: Path) -> None:
             if p in trainer.optimiser.state
         }
         contents[file] = safetensors.torch.save(moments)
-    if trainer.average is not None:
-        averages = {name: average.cpu() for name, average in trainer.average.averages.items()}
-        contents[AVERAGES] = safetensors.torch.save(averages)
     head = {"step": trainer.step, **what_must_agree(trainer)}
     contents[HEAD] = (json.dumps(head, indent=1) + "\n").encode()
     write_whole(directory, contents, HEAD)
@@ -68,9 +64,6 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
             moment: read_tensors(find_file(directory, file), parameters if step else {}, may_lack_some=True)
             for moment, file in MOMENTS.items()
         }
-        averages = {}
-        if trainer.average is not None:
-            averages = read_tensors(find_file(directory, AVERAGES), trainer.average.parameters)
     except FileNotFoundError as error:
         raise TreetokError(
             f"there is no checkpoint in {directory}: {Path(error.filename).name} is missing"
@@ -89,9 +82,6 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
                     "step": torch.tensor(float(step), device=parameter.device),
                     **{moment: tensors[name].to(parameter.device) for moment, tensors in moments.items()},
                 }
-        if trainer.average is not None:
-            for name, average in trainer.average.averages.items():
-                average.copy_(averages[name])
     trainer.step = step
 
 

@@ -40,8 +40,6 @@ class Objective:
 
     count_power: losses over distinct words are weighted by their count in the batch to this power; 1 is the
         paper's mean over running words.
-    morpheme_dropout: while training, this share of the morphemes of a batch is taken for plain strings, so that
-        strings the morpheme vocabulary lacks are not something new.
     """
 
     context: bool = True
@@ -50,7 +48,6 @@ class Objective:
     span_loss: bool = True
     span_weights: bool = True
     count_power: float = 1.0
-    morpheme_dropout: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,66 +1,144 @@
-"""Trees from a trained composition model: split every span where the compatibility score is highest."""
+"""Trees from a trained composition model.
+
+The paper splits every span where the compatibility score is highest, from the root down. That takes the likeliest
+split of each span for certain. We do better by default (docs/training.md): the softmax of the scores makes a
+probability of every tree, and of all trees the one is taken whose spans are expected to be right most often
+(`TreeReading`).
+
+Shapes: C cells of a level, K ways to split each; W words of equal length n, S starts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from treetok.cells import cells_before_width
-from treetok.model.chart import ChartPlan, InsideResult, inside_pass
+from treetok.errors import TreetokError
+from treetok.model.chart import ChartPlan, embedded_rows
 from treetok.model.complete_chart import CompleteCharts
-from treetok.model.composition import CompositionModel
+from treetok.model.composition import CompositionModel, norm
 from treetok.model.morphemes import MorphemeVocabulary
 from treetok.model.substrings import SubstringTable, tabulate_substrings
 
 LETTERS_AT_ONCE = 40_000
 
 
-def best_splits(plan: ChartPlan, inside: InsideResult) -> npt.NDArray[np.int64]:
-    """Of every inside row the width of the left half of its best split; ties go left; 0 for characters."""
-    best = [np.zeros(plan.characters, dtype=np.int64)]
-    done = 0
-    for level in plan.inside_levels:
-        scores_CK = inside.split_scores[done : done + level.left_CK.numel()].view(level.left_CK.shape)
-        done += level.left_CK.numel()
-        best.append(scores_CK.float().cpu().numpy().argmax(-1) + 1)
-    return np.concatenate(best)
+@dataclass(frozen=True)
+class TreeReading:
+    """How trees are read off the model.
 
-
-def walk_best_trees(
-    lengths: npt.NDArray[np.int64], row_of_span: npt.NDArray[np.int64], best: npt.NDArray[np.int64]
-) -> list[npt.NDArray[np.float32]]:
-    """Walk all trees from their roots, one depth at a time: minus the depth of every split of every word.
-
-    `row_of_span[word, start, width]` is the inside row of a span.
+    expected_spans: the tree whose spans have the highest probabilities in all, instead of the best split of every
+        span from the root down.
+    own_morpheme: whether a span's own embedding has a say in where it is split. What has one can do without its
+        parts, so that their scores mean little.
+    temperature: what scores are divided by before they become probabilities.
     """
-    depths = np.zeros((len(lengths), max(int(lengths.max(initial=1)) - 1, 1)), dtype=np.float32)
-    word = np.flatnonzero(lengths > 1)
-    start, end = np.zeros_like(word), lengths[word]
+
+    expected_spans: bool = True
+    own_morpheme: bool = False
+    temperature: float = 1.5
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise TreetokError(f"a temperature is above 0, not {self.temperature!r}")
+
+
+AS_IN_THE_PAPER = TreeReading(expected_spans=False, own_morpheme=True, temperature=1.0)
+
+
+def split_scores_by_width(
+    model: CompositionModel, plan: ChartPlan, morph_overriding: bool, own_morpheme: bool
+) -> dict[int, Tensor]:
+    """For every width the scores of the splits of its cells, [C, K]."""
+    embedded = embedded_rows(model, plan, morph_overriding, None)
+    table = norm(embedded[: plan.characters])
+    scores: dict[int, Tensor] = {}
+    done = plan.characters
+    for level in plan.inside_levels:
+        cells = slice(done, done + len(level.left_CK))
+        score_CK, _, vector_CD = model.inside_level(table, embedded[cells], level.left_CK, level.right_CK)
+        has_own_C = plan.morpheme_of_row[cells] > 0
+        if morph_overriding and not own_morpheme and bool(has_own_C.any()):
+            left, right = level.left_CK[has_own_C], level.right_CK[has_own_C]
+            empty = model.embedding.weight[0].expand(len(left), -1)
+            score_CK = score_CK.index_put((has_own_C,), model.inside_level(table, empty, left, right)[0])
+        table = torch.cat([table, vector_CD])
+        scores[level.left_CK.shape[1] + 1] = score_CK
+        done = cells.stop
+    return scores
+
+
+def best_splits(scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int) -> npt.NDArray[np.int64]:
+    """[word, start, width]: the width of the left part of the split with the highest score; ties go left."""
+    best = torch.zeros((words, n, n + 1), dtype=torch.int64)
+    for width in range(2, n + 1):
+        best[:, : n - width + 1, width] = (scores[width][rows[width]].argmax(-1) + 1).cpu()
+    return best.numpy()
+
+
+def best_expected_splits(
+    scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int, temperature: float
+) -> npt.NDArray[np.int64]:
+    """[word, start, width]: the width of the left part in the tree with the most expected spans; ties go left."""
+    device = scores[n].device
+    # The probability that a span is in the tree, as in `chart.span_weights`.
+    expected = torch.zeros((words, n, n + 1), device=device)
+    expected[:, 0, n] = 1
+    for width in range(n, 1, -1):
+        starts = n - width + 1
+        weight_WSK = (scores[width][rows[width]] / temperature).softmax(-1)
+        from_parent_WSK = expected[:, :starts, width, None] * weight_WSK
+        for k in range(1, width):
+            expected[:, :starts, k] += from_parent_WSK[:, :, k - 1]
+            expected[:, k : k + starts, width - k] += from_parent_WSK[:, :, k - 1]
+    value = torch.zeros_like(expected)
+    best = torch.zeros((words, n, n + 1), dtype=torch.int64, device=device)
+    for width in range(2, n + 1):
+        starts = n - width + 1
+        of_split_WSK = torch.stack(
+            [value[:, :starts, k] + value[:, k : k + starts, width - k] for k in range(1, width)], -1
+        )
+        highest, at = of_split_WSK.max(-1)
+        value[:, :starts, width] = highest + expected[:, :starts, width]
+        best[:, :starts, width] = at + 1
+    return best.cpu().numpy()
+
+
+def walk_trees(n: int, best: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Walk all trees from their roots, one depth at a time: minus the depth of every split of every word."""
+    words = len(best)
+    depths = np.zeros((words, n - 1), dtype=np.float32)
+    word, start = np.arange(words), np.zeros(words, dtype=np.int64)
+    end = np.full(words, n)
     depth = 0
     while len(word):
-        middle = start + best[row_of_span[word, start, end - start]]
+        middle = start + best[word, start, end - start]
         depths[word, middle - 1] = -depth
         word = np.concatenate([word, word])
         start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
         inner = end - start > 1
         word, start, end = word[inner], start[inner], end[inner]
         depth += 1
-    return [row[: length - 1] for row, length in zip(depths, lengths.tolist(), strict=True)]
+    return depths
 
 
-def rows_of_spans(table: SubstringTable) -> npt.NDArray[np.int64]:
-    """[word, start, width] -> number of the substring, for a plan that holds all words of the table."""
-    widest = table.widest
-    rows = np.zeros((len(table.lengths), widest, widest + 1), dtype=np.int64)
-    words = np.arange(len(table.lengths))
-    for width in range(1, widest + 1):
-        for start in range(widest - width + 1):
-            alive = words[table.lengths >= start + width]
-            cell = table.first_cell[alive] + cells_before_width(table.lengths[alive], width) + start
-            rows[alive, start, width] = table.substring_of_cell[cell]
+def rows_of_spans(
+    table: SubstringTable, words: npt.NDArray[np.int64], n: int, device: torch.device | str
+) -> dict[int, Tensor]:
+    """For words of n letters in a plan that holds all words of the table: width -> [word, start] -> the place of
+    the span among the cells of its width."""
+    rows = {}
+    for width in range(2, n + 1):
+        starts = np.arange(n - width + 1)
+        cell = table.first_cell[words][:, None] + cells_before_width(np.int64(n), width) + starts
+        place = table.substring_of_cell[cell] - table.width_starts[width - 1]
+        rows[width] = torch.from_numpy(place.astype(np.int64)).to(device)
     return rows
 
 
@@ -73,9 +151,11 @@ class CompositionTrees:
         morphemes: MorphemeVocabulary,
         device: torch.device | str = "cpu",
         morph_overriding: bool = True,
+        reading: TreeReading | None = None,
     ) -> None:
         self.model, self.morphemes, self.device = model, morphemes, device
         self.morph_overriding = morph_overriding
+        self.reading = reading or TreeReading()
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
         """Minus the depth of every split in the best tree of each word."""
@@ -96,12 +176,26 @@ class CompositionTrees:
 
     @torch.no_grad()
     def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
+        """Words that are sorted by length."""
         table = tabulate_substrings(words)
         charts = CompleteCharts(table, self.morphemes.numbers(table.strings(words)), self.device)
         by_length = np.argsort(-table.lengths, kind="stable")
         plan = charts.plan(torch.from_numpy(by_length).to(self.device), outside=False)
         was_training = self.model.training
         self.model.eval()
-        inside = inside_pass(self.model, plan, self.morph_overriding)
+        scores = split_scores_by_width(self.model, plan, self.morph_overriding, self.reading.own_morpheme)
         self.model.train(was_training)
-        return walk_best_trees(table.lengths, rows_of_spans(table), best_splits(plan, inside))
+        trees: list[npt.NDArray[np.float32]] = []
+        for n in range(1, table.widest + 1):
+            of_length = np.flatnonzero(table.lengths == n)
+            if n == 1 or not len(of_length):
+                trees += [np.zeros(0, dtype=np.float32)] * len(of_length)
+                continue
+            rows = rows_of_spans(table, of_length, n, self.device)
+            if self.reading.expected_spans:
+                temperature = self.reading.temperature
+                best = best_expected_splits(scores, rows, len(of_length), n, temperature)
+            else:
+                best = best_splits(scores, rows, len(of_length), n)
+            trees += list(walk_trees(n, best))
+        return trees

@@ -81,12 +81,10 @@ def learn_trees(
         if compiling is not None:
             compiling.join()
         train(trainer, checkpoints, resume, shown if is_first_process() else Progress(None))
-        teacher = CompositionTrees(
-            trainer.learner.composition, morphemes, on_device, chosen.model.objective.morph_overriding
-        )
+        overriding = chosen.model.objective.morph_overriding
+        teacher = CompositionTrees(trainer.learner.composition, morphemes, on_device, overriding, chosen.reading)
         counts = words_of_charts(words, sequence, chosen)
-        with trainer.averaged():
-            scores = scores_of_all(teacher, sorted(counts), shown)
+        scores = scores_of_all(teacher, sorted(counts), shown)
         with shown.stage("distilling the parser", chosen.distillation.epochs, "epochs") as stage:
 
             def report(news: DistillationReport) -> None:

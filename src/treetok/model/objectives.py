@@ -129,10 +129,7 @@ class TreeLearner(nn.Module):
     def forward(self, batch: Batch) -> Losses:
         objective = self.configuration.objective
         plan = batch.plan
-        dropout = objective.morpheme_dropout if self.training else 0.0
-        inside = self.arithmetic.inside_pass(
-            self.composition, plan, objective.morph_overriding, self.precision, dropout
-        )
+        inside = self.arithmetic.inside_pass(self.composition, plan, objective.morph_overriding, self.precision)
         roots_WD = self.composition.root.expand(plan.words, -1)
         next_word = precise(inside.vectors.new_zeros(()))
         if objective.context:

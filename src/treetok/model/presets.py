@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from treetok.errors import TreetokError
 from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration
 from treetok.model.distillation import DistillationSettings
+from treetok.model.induction import AS_IN_THE_PAPER, TreeReading
 from treetok.model.morphemes import MorphemeSettings
 from treetok.model.parser import ParserSizes
 from treetok.model.training import TrainingSettings
@@ -30,6 +31,7 @@ class Preset:
     morphemes: MorphemeSettings = field(default_factory=MorphemeSettings)
     parser: ParserSizes = field(default_factory=ParserSizes)
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
+    reading: TreeReading = field(default_factory=TreeReading)
     most_passes: int = 60
     most_words: int = 300_000_000
 
@@ -57,6 +59,7 @@ PRESETS = {
             final_share=0.0,
         ),
         parser=ParserSizes(longest_morpheme=0),
+        reading=AS_IN_THE_PAPER,
     ),
     "fast": Preset(training=TrainingSettings(steps=8000)),
     "tiny": Preset(

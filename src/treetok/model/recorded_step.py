@@ -93,7 +93,7 @@ class RecordedTrainer(Trainer):
         nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip, foreach=True)
         self.optimiser.step()
         losses = self._losses.clone()
-        self._count_step()
+        self.step += 1
         with torch.cuda.stream(self._side):
             self._next = (self.step, self._draw(self.step))
         return losses

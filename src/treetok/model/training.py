@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
@@ -19,7 +19,6 @@ import torch
 from torch import nn
 
 from treetok.errors import TreetokError
-from treetok.model.averaging import AveragedWeights
 from treetok.model.batches import BatchMaker, mixed_seed
 from treetok.model.objectives import Batch, Losses, TreeLearner
 
@@ -39,8 +38,6 @@ class TrainingSettings:
     final_share: float = 0.05
     weight_decay: float = 0.01
     clip: float = 1.0
-    # Trees are read off a running average of the parameters; 0 keeps none.
-    average_decay: float = 0.0
     seed: int = 0
     # Of the running words, those at the end of the corpus that are never trained on.
     validation_share: float = 0.005
@@ -129,19 +126,6 @@ class Trainer:
             weight_decay=settings.weight_decay,
             fused=True,
         )
-        decay = settings.average_decay
-        self.average = AveragedWeights(learner.composition, decay) if decay else None
-
-    @contextmanager
-    def averaged(self) -> Iterator[None]:
-        """Within it the composition model has its averaged parameters, if an average is kept."""
-        with nullcontext() if self.average is None else self.average.in_place():
-            yield
-
-    def _count_step(self) -> None:
-        self.step += 1
-        if self.average is not None:
-            self.average.update(self.step)
 
     def take_step(self) -> torch.Tensor:
         """One step; returns its losses, still on the device."""
@@ -155,7 +139,7 @@ class Trainer:
         losses.total.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip)
         self.optimiser.step()
-        self._count_step()
+        self.step += 1
         return self.of_all(losses.stacked().detach())
 
     def learn_from(self, batch: Batch) -> Losses:

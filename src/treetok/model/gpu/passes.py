@@ -232,16 +232,12 @@ def half_weights(half: ScoreHalf, dtype: torch.dtype) -> list[Tensor]:
 
 
 def fused_inside_pass(
-    model: CompositionModel,
-    plan: ChartPlan,
-    morph_overriding: bool = True,
-    precision: torch.dtype | None = None,
-    dropout: float = 0.0,
+    model: CompositionModel, plan: ChartPlan, morph_overriding: bool = True, precision: torch.dtype | None = None
 ) -> InsideResult:
     """As `chart.inside_pass`."""
     if not plan.inside_levels:
-        return inside_pass(model, plan, morph_overriding, precision, dropout)
-    embedded = embedded_rows(model, plan, morph_overriding, precision, dropout)
+        return inside_pass(model, plan, morph_overriding, precision)
+    embedded = embedded_rows(model, plan, morph_overriding, precision)
     dtype = embedded.dtype
     table, weights, scores = Inside.apply(
         plan,
