@@ -279,11 +279,8 @@ def test_charts_of_short_words_are_complete(seed):
     trees = []
     for number, word in enumerate(words):
         rows = rows_of_spans(table, np.array([number]), len(word), "cpu")
-        trees += (
-            list(walk_trees(len(word), best_splits(scores, rows, 1, len(word))))
-            if len(word) > 1
-            else [-np.zeros(0)]
-        )
+        best = best_splits(scores, rows, 1, len(word))
+        trees.append(walk_trees(len(word), best)[0] if len(word) > 1 else np.zeros(0))
     for row, tree in zip(depths, trees, strict=True):
         assert row[: len(tree)] == (-tree).tolist()
 

@@ -37,7 +37,7 @@ class DistillationSettings:
     held_out: the share of words kept out of learning.
     count_power: words are weighted by their count to this power; 0 weights all alike.
     learn_subtrees: every subtree of a word is learned from like a word too. The composition model splits a span
-        by its letters alone, so that these are the trees it would give them.
+        by its letters alone if trees are read as in the paper: then these are the trees it would give them.
     longest_word: longer words are not learned from.
     """
 
@@ -53,7 +53,7 @@ class DistillationSettings:
     clip: float = 1.0
     held_out: float = 0.05
     count_power: float = 0.0
-    learn_subtrees: bool = True
+    learn_subtrees: bool = False
     longest_word: int = 24
     seed: int = 0
 

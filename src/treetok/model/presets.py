@@ -59,6 +59,7 @@ PRESETS = {
             final_share=0.0,
         ),
         parser=ParserSizes(longest_morpheme=0),
+        distillation=DistillationSettings(learn_subtrees=True),
         reading=AS_IN_THE_PAPER,
     ),
     "fast": Preset(training=TrainingSettings(steps=8000)),
