@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +113,7 @@ def check_choices(
     return chosen, on_device
 
 
-def start_compiling(preset: Preset, device: str):  # type: ignore[no-untyped-def]
+def start_compiling(preset: Preset, device: str) -> threading.Thread | None:
     """Kernels are compiled while the text is being read, where there are any."""
     if not device.startswith("cuda") or preset.model.chart != "complete":
         return None
@@ -163,7 +164,7 @@ def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: 
             if directory is not None:
                 save_checkpoint(of, directory)
 
-        finished = trainer.run(report, save, report_every=10, save_seconds=SAVE_SECONDS)
+        finished = trainer.run(report, save, report_every=20, save_seconds=SAVE_SECONDS)
     if log is not None:
         log.close()
     if not finished:

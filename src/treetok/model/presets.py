@@ -62,7 +62,7 @@ PRESETS = {
         distillation=DistillationSettings(learn_subtrees=True),
         reading=AS_IN_THE_PAPER,
     ),
-    "fast": Preset(training=TrainingSettings(steps=8000)),
+    "fast": Preset(training=TrainingSettings(steps=4000)),
     "tiny": Preset(
         ModelConfiguration(
             CompositionSizes(dimension=32, hidden=64, inside_layers=2),

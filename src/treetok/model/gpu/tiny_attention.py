@@ -37,6 +37,21 @@ def _load(qkv, bias, at, inner, mask, token: tl.constexpr, what: tl.constexpr, D
 
 
 @triton.jit
+def _keys_and_values(qkv, bias, at, inner, mask, D: tl.constexpr, T: tl.constexpr):
+    """Those of all tokens; where there is no third one, the first stands in for it and is not looked at."""
+    k0 = _load(qkv, bias, at, inner, mask, 0, 1, D)
+    k1 = _load(qkv, bias, at, inner, mask, 1, 1, D)
+    v0 = _load(qkv, bias, at, inner, mask, 0, 2, D)
+    v1 = _load(qkv, bias, at, inner, mask, 1, 2, D)
+    k2 = k0
+    v2 = v0
+    if T == 3:
+        k2 = _load(qkv, bias, at, inner, mask, 2, 1, D)
+        v2 = _load(qkv, bias, at, inner, mask, 2, 2, D)
+    return k0, k1, k2, v0, v1, v2
+
+
+@triton.jit
 def _weights(q, k0, k1, k2, scale, T: tl.constexpr):
     """Softmax of one query over the keys."""
     s0 = tl.sum(q * k0, 1) * scale
@@ -60,15 +75,7 @@ def _weights(q, k0, k1, k2, scale, T: tl.constexpr):
 def _attend(qkv, bias, mixed, N, scale, A: tl.constexpr, E: tl.constexpr, T: tl.constexpr, BR: tl.constexpr):
     D: tl.constexpr = A * E
     at, at_out, inner, mask = _places(N, A, E, T, BR)
-    k0 = _load(qkv, bias, at, inner, mask, 0, 1, D)
-    k1 = _load(qkv, bias, at, inner, mask, 1, 1, D)
-    v0 = _load(qkv, bias, at, inner, mask, 0, 2, D)
-    v1 = _load(qkv, bias, at, inner, mask, 1, 2, D)
-    k2 = k0
-    v2 = v0
-    if T == 3:
-        k2 = _load(qkv, bias, at, inner, mask, 2, 1, D)
-        v2 = _load(qkv, bias, at, inner, mask, 2, 2, D)
+    k0, k1, k2, v0, v1, v2 = _keys_and_values(qkv, bias, at, inner, mask, D, T)
     for i in tl.static_range(T):
         q = _load(qkv, bias, at, inner, mask, i, 0, D)
         a0, a1, a2 = _weights(q, k0, k1, k2, scale, T)
@@ -85,15 +92,7 @@ def _attend_backward(
     D: tl.constexpr = A * E
     at, at_out, inner, mask = _places(N, A, E, T, BR)
     dtype = d_qkv.dtype.element_ty
-    k0 = _load(qkv, bias, at, inner, mask, 0, 1, D)
-    k1 = _load(qkv, bias, at, inner, mask, 1, 1, D)
-    v0 = _load(qkv, bias, at, inner, mask, 0, 2, D)
-    v1 = _load(qkv, bias, at, inner, mask, 1, 2, D)
-    k2 = k0
-    v2 = v0
-    if T == 3:
-        k2 = _load(qkv, bias, at, inner, mask, 2, 1, D)
-        v2 = _load(qkv, bias, at, inner, mask, 2, 2, D)
+    k0, k1, k2, v0, v1, v2 = _keys_and_values(qkv, bias, at, inner, mask, D, T)
     dk0 = tl.zeros((BR, E), dtype=tl.float32)
     dk1 = dk0
     dk2 = dk0
