@@ -35,6 +35,7 @@ class DistillationSettings:
     seconds: a limit besides the number of epochs; where it bites, the result depends on the machine.
     patience: learning ends when agreement has not risen for so many epochs.
     held_out: the share of words kept out of learning.
+    most_words: of more words so many are drawn to learn from.
     count_power: words are weighted by their count to this power; 0 weights all alike.
     learn_subtrees: every subtree of a word is learned from like a word too. The composition model splits a span
         by its letters alone if trees are read as in the paper: then these are the trees it would give them.
@@ -52,6 +53,7 @@ class DistillationSettings:
     dropout: float = 0.2
     clip: float = 1.0
     held_out: float = 0.05
+    most_words: int = 2_000_000
     count_power: float = 0.0
     learn_subtrees: bool = False
     longest_word: int = 24
@@ -84,6 +86,8 @@ class Distilled:
     agreement: Agreement
     unseen_words: list[str]
 
+
+MOST_WATCHED = 5000
 
 Teacher = TreeSource | Mapping[str, Any]
 
@@ -134,7 +138,10 @@ def share_out(words: int, settings: DistillationSettings) -> tuple[npt.NDArray[n
     """Numbers of the words to learn from, to watch, to measure with."""
     order = np.random.default_rng(settings.seed).permutation(words)
     each = max(1, round(words * settings.held_out / 2))
-    return np.sort(order[2 * each :]), np.sort(order[:each]), np.sort(order[each : 2 * each])
+    learned = order[2 * each :][: settings.most_words]
+    # Enough to tell a percent from the next.
+    watched, measured = order[:each][:MOST_WATCHED], order[each : 2 * each]
+    return np.sort(learned), np.sort(watched), np.sort(measured)
 
 
 def scores_of_teacher(teacher: Teacher, words: Sequence[str]) -> Sequence[Any]:

@@ -72,7 +72,7 @@ PRESETS = {
         TrainingSettings(steps=1500, sequences=8, words_a_sequence=24, learning_rate=4e-3, warmup_steps=50),
         MorphemeSettings(size=2000),
         ParserSizes(dimension=32, hidden=64, layers=2),
-        DistillationSettings(epochs=20, words_a_batch=512, seconds=120),
+        DistillationSettings(epochs=20, words_a_batch=512, most_words=30_000),
         most_passes=200,
     ),
 }
