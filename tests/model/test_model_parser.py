@@ -292,3 +292,11 @@ def test_sizes_that_make_no_sense():
         ParserSizes(heads=3)
     with pytest.raises(TreetokError, match="at least 1"):
         ParserSizes(layers=0)
+
+
+def test_words_are_shared_out_and_bounded():
+    learned, watched, measured = share_out(1000, DistillationSettings(most_words=50))
+    assert (len(learned), len(watched), len(measured)) == (50, 25, 25)
+    assert len({*learned.tolist(), *watched.tolist(), *measured.tolist()}) == 100
+    again = share_out(1000, DistillationSettings(most_words=50))
+    assert all(np.array_equal(one, other) for one, other in zip((learned, watched, measured), again, strict=True))
