@@ -196,3 +196,9 @@ def test_other_bad_input(tmp_path):
         counted(b"text")
     with pytest.raises(TreetokError, match="lone surrogate"):
         counted(["\ud800"])
+
+
+def test_a_text_too_long_for_a_name_is_a_text():
+    text = "walk walking talked " * 20
+    counts = count_words([text, text], profile_named("uncased")).counts()
+    assert counts == {"talked": 40, "walk": 40, "walking": 40}

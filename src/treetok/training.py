@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from treetok.model.learning import LearnedTrees
 
 WORDS_AT_ONCE = 20_000
+LARGEST_SEED = (1 << 62) - 1
 # Trees from counts can be worked out again; what the composition model knows is in the lexicon alone.
 LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
 
@@ -56,6 +57,8 @@ def train_parts(
         if isinstance(corpus, Mapping):
             raise TreetokError("trees='neural' are learned from running text, not from word counts")
         check_before_learning(preset, device, checkpoints, resume)
+    elif preset is not None or checkpoints is not None or resume or device != "auto":
+        raise TreetokError("preset, device, checkpoints and resume are for trees='neural' alone")
     specials = special_token_ids(profile, special_tokens)
     check_trees(trees)
     base = base_entries(profile)
@@ -63,6 +66,8 @@ def train_parts(
     if vocab_size < len(base) + len(specials):
         raise TreetokError(too_small(vocab_size, 0, len(base) + len(specials)))
     seed = whole_number("seed", seed, least=0)
+    if seed > LARGEST_SEED:
+        raise TreetokError(f"seed must be at most {LARGEST_SEED}, not {seed}")
     min_word_count = whole_number("min_word_count", min_word_count, least=1)
     if lexicon_size is None:
         lexicon_size = LEXICON_SIZES["neural" if is_neural else "counts"]
@@ -85,6 +90,12 @@ def train_parts(
     if not words:
         raise TreetokError("the corpus has no words" + (" that are frequent enough" if min_word_count > 1 else ""))
 
+    alphabet = covering_characters(words, character_coverage)
+    # Bytes and special tokens take their share of the size; so do ASCII characters that the text lacks.
+    outside = len(specials) + len([entry for entry in base if entry not in alphabet])
+    if vocab_size < outside + len(alphabet):
+        raise TreetokError(too_small(vocab_size, len(alphabet), outside))
+
     letters: Counter[str] = Counter()
     for word, times in words.items():
         letters[profile.letters(word)] += times
@@ -102,16 +113,11 @@ def train_parts(
             progress=shown,
         )
         source: TreeSource = learned.parser
-        scores = {word: of_word.tolist() for word, of_word in learned.scores.items()}
+        scores = {word: learned.scores[word].tolist() for word in letters}
     else:
         source = CountTrees.from_words(letters) if isinstance(trees, str) else trees
         scores = trees_of(source, sorted(letters), shown)
 
-    alphabet = covering_characters(words, character_coverage)
-    # Bytes and special tokens take their share of the size; so do ASCII characters that the text lacks.
-    outside = len(specials) + len([entry for entry in base if entry not in alphabet])
-    if vocab_size < outside + len(alphabet):
-        raise TreetokError(too_small(vocab_size, len(alphabet), outside))
     whole_words = {word: times for word, times in words.items() if alphabet.issuperset(word)}
     # A character all of whose words have some other character outside the alphabet still gets its token.
     lone_characters = alphabet.difference(*whole_words)

@@ -81,7 +81,8 @@ def test_the_same_seed_gives_the_same_files(tmp_path):
 def test_known_words_have_the_trees_of_the_model_and_others_those_of_the_parser():
     words = ["many", "walkingwalking", "blorks"]
     learned = learn_trees([TEXT], words, profile_named("uncased"), preset=MINUTE, device="cpu")
-    assert list(learned.scores) == words
+    assert learned.scores.keys() >= set(words)
+    assert set(learned.unseen_words) <= learned.scores.keys()
     from_parser = dict(zip(words, learned.parser.split_scores(words), strict=True))
     # Longer than any chart.
     assert np.array_equal(learned.scores["walkingwalking"], from_parser["walkingwalking"])
@@ -106,15 +107,22 @@ def test_resuming_a_finished_run_trains_no_more(tmp_path):
         ([], {}, "the corpus has no words"),
         (["word"], {}, "the corpus is too small to train on: its only word is 'word'"),
         (["abcdefghijklm nopqrstuvwxyz"], {}, "all words of the corpus are too long"),
-        (["a b a b"], {}, "too few to learn from"),
+        (["a b a b"], {}, "too few to learn trees from; choose trees from counts"),
         ([TEXT], {"preset": "huge"}, "unknown preset 'huge': choose paper, fast, tiny"),
         ([TEXT], {"device": "tpu"}, "unknown device 'tpu': choose auto, cpu or cuda"),
         ([TEXT], {"resume": True}, "there is no checkpoint to resume from"),
+        ([TEXT], {"preset": ["tiny"]}, "unknown preset"),
+        ([TEXT], {"checkpoints": ""}, "it is not the name of a directory"),
+        ([TEXT], {"checkpoints": 5}, "it is not the name of a directory"),
+        ([TEXT], {"checkpoints": "a\0b"}, "cannot save to"),
+        ([TEXT], {"seed": 1 << 70}, "seed must be at most"),
+        ([TEXT], {"vocab_size": 10}, "a vocabulary of 10 is too small: 2. characters of the text"),
     ],
 )
 def test_what_cannot_be_learned_from(corpus, options, message):
     with pytest.raises(TreetokError, match=message):
-        TreeTokenizer.train(corpus, 300, "neural", "uncased", progress=False, **({"device": "cpu"} | options))
+        options = {"vocab_size": 300, "device": "cpu"} | options
+        TreeTokenizer.train(corpus, trees="neural", profile="uncased", progress=False, **options)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -149,7 +157,36 @@ def test_sigterm_stops_the_command_with_a_checkpoint(tmp_path):
     process.send_signal(signal.SIGTERM)
     errors = process.communicate(timeout=60)[1]
     assert process.returncode == 1
-    assert f"go on from {out / 'training'} with resume" in errors
+    assert f"{out / 'training'} has a checkpoint: go on with --resume" in errors
     step = json.loads((out / "training" / "checkpoint.json").read_text(encoding="utf-8"))["step"]
     assert step >= 10
     assert not (out / "treetok.json").exists()
+
+
+@pytest.mark.usefixtures("tiny_preset")
+def test_rare_words_may_be_left_out():
+    assert train([TEXT, "once upon"], min_word_count=2).vocab_size == 300
+
+
+@pytest.mark.usefixtures("tiny_preset")
+def test_a_checkpoint_of_another_text_is_refused(tmp_path):
+    train([TEXT], checkpoints=tmp_path)
+    with pytest.raises(TreetokError, match="of another run: text:"):
+        train([TEXT + " one more"], checkpoints=tmp_path, resume=True)
+    parameters = tmp_path / "parameters.safetensors"
+    content = bytearray(parameters.read_bytes())
+    content[-3] ^= 1
+    parameters.write_bytes(content)
+    with pytest.raises(TreetokError, match=r"parameters\.safetensors is damaged: its checksum"):
+        train([TEXT], checkpoints=tmp_path, resume=True)
+    head = json.loads((tmp_path / "checkpoint.json").read_text(encoding="utf-8"))
+    for step in ("abc", -5, 3.5, 10**6):
+        (tmp_path / "checkpoint.json").write_text(json.dumps(head | {"step": step}), encoding="utf-8")
+        with pytest.raises(TreetokError, match=r"checkpoint\.json is damaged: there is no step"):
+            train([TEXT], checkpoints=tmp_path, resume=True)
+
+
+def test_what_is_for_neural_trees_alone():
+    for option in ({"preset": "tiny"}, {"resume": True}, {"device": "cpu"}, {"checkpoints": "x"}):
+        with pytest.raises(TreetokError, match="are for trees='neural' alone"):
+            TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)

@@ -151,12 +151,13 @@ def test_going_on_from_a_checkpoint_changes_nothing(tmp_path):
     assert losses_of(again, 12) == uninterrupted
 
 
-def test_sigterm_saves_and_stops(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_save_and_stop(tmp_path, number):
     trainer, _ = make_trainer(SHORT, sizes=TINY)
 
     def interrupt(report):
         if report.step == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
 
     assert not trainer.run(interrupt, lambda t: save_checkpoint(t, tmp_path), report_every=1)
     again, _ = make_trainer(SHORT, sizes=TINY)
@@ -222,7 +223,7 @@ def test_checkpoints_that_do_not_fit(tmp_path):
     losses_of(trainer, 1)
     save_checkpoint(trainer, tmp_path)
     other, _ = make_trainer(SHORT, Objective(context=False), sizes=TINY)
-    message = "of another configuration: objective: context: True there, False here"
+    message = "of another run: configuration: objective: context: True there, False here"
     with pytest.raises(TreetokError, match=message):
         load_checkpoint(other, tmp_path)
     file = tmp_path / "parameters.safetensors"

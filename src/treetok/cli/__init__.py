@@ -1,4 +1,4 @@
-"""The command line: `treetok train | encode | decode | tree | info`.
+"""The command line: `treetok train | encode | decode | tree | eval | info`.
 
 Results go to stdout, progress and errors to stderr. Exit status 0: fine; 1: the input was at fault; 2: wrong use.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import info, lines, train, tree
+from treetok.cli import evaluate, info, lines, train, tree
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -24,6 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
     train.add_command(commands)
     lines.add_commands(commands)
     tree.add_command(commands)
+    evaluate.add_command(commands)
     info.add_command(commands)
     return parser
 

@@ -91,11 +91,16 @@ def run(options: argparse.Namespace) -> None:
         checkpoints=Path(options.output) / CHECKPOINTS if options.trees == "neural" else None,
         resume=options.resume,
     )
-    if int(os.environ.get("RANK", 0)):
-        # Of the processes of torchrun, which all have the same tokenizer now, the first one saves it.
+    if not is_first_process():
         return
     tokenizer.save(options.output)
     print(f"{options.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
+
+
+def is_first_process() -> bool:
+    """Of the processes that torchrun started, which all have the same tokenizer in the end, one saves it."""
+    rank = os.environ.get("RANK", "0")
+    return "WORLD_SIZE" not in os.environ or not rank.isdigit() or int(rank) == 0
 
 
 def parse_bytes(written: str) -> int:

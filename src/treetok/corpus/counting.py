@@ -186,4 +186,10 @@ def names_a_file(string: str) -> bool:
     """
     if "\n" in string or len(string) > 1000 or "\0" in string:
         return False
-    return (string.lower().endswith(KNOWN_SUFFIXES) and " " not in string) or Path(string).is_file()
+    if string.lower().endswith(KNOWN_SUFFIXES) and " " not in string:
+        return True
+    try:
+        return Path(string).is_file()
+    except OSError:
+        # Too long for a name.
+        return False

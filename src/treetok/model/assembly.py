@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import torch
 
@@ -88,12 +90,23 @@ def assemble_trainer(
     # Drawn in advance: where steps are recorded, the next batch is drawn while others are looked at.
     in_advance = BatchesPlannedAnew if configuration.chart == "pruned" else fixed_batches
     validation_batches = in_advance(batches_of(held_back)) if len(held_back) else []
+    trainer: Trainer
     if in_parallel:
-        return DataParallelTrainer(learner, maker, settings, validation_batches)
-    if configuration.chart == "pruned":
-        # The cells of a batch depend on the parser of the step before: there is nothing to record.
+        trainer = DataParallelTrainer(learner, maker, settings, validation_batches)
+    elif configuration.chart == "complete" and device.startswith("cuda"):
+        trainer = RecordedTrainer(learner, maker, settings, validation_batches)
+    else:
+        # The cells of pruned charts depend on the parser of the step before: there is nothing to record.
         if device.startswith("cuda"):
             learner.use_gpu()
-        return Trainer(learner, maker, settings, validation_batches)
-    kind = RecordedTrainer if device.startswith("cuda") else Trainer
-    return kind(learner, maker, settings, validation_batches)
+        trainer = Trainer(learner, maker, settings, validation_batches)
+    trainer.fingerprint = fingerprint_of(sequence, morphemes)
+    return trainer
+
+
+def fingerprint_of(sequence: WordSequence, morphemes: MorphemeVocabulary) -> str:
+    """The same for the same text and morphemes, as good as never for others."""
+    digest = hashlib.sha256("\n".join(sequence.words).encode("utf-8", "surrogatepass"))
+    digest.update(sequence.numbers.tobytes())
+    digest.update("\n".join([*morphemes.characters, *morphemes.longer]).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]

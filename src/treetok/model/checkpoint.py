@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ HEAD = "checkpoint.json"
 PARAMETERS = "parameters.safetensors"
 # The two moments of Adam, a file each.
 MOMENTS = {"exp_avg": "first_moments.safetensors", "exp_avg_sq": "second_moments.safetensors"}
+FILES = [HEAD, PARAMETERS, *MOMENTS.values()]
 
 
 def what_must_agree(trainer: Trainer) -> dict[str, Any]:
@@ -27,6 +29,7 @@ def what_must_agree(trainer: Trainer) -> dict[str, Any]:
         "configuration": dataclasses.asdict(trainer.learner.configuration),
         "settings": dataclasses.asdict(trainer.settings),
         "morphemes": trainer.learner.composition.embedding.num_embeddings,
+        "text": trainer.fingerprint,
     }
 
 
@@ -41,7 +44,8 @@ def save_checkpoint(trainer: Trainer, directory: Path) -> None:
             if p in trainer.optimiser.state
         }
         contents[file] = safetensors.torch.save(moments)
-    head = {"step": trainer.step, **what_must_agree(trainer)}
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    head = {"step": trainer.step, **what_must_agree(trainer), "sha256": sums}
     contents[HEAD] = (json.dumps(head, indent=1) + "\n").encode()
     write_whole(directory, contents, HEAD)
 
@@ -51,17 +55,21 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
     head_path = find_file(directory, HEAD)
     try:
         head = json.loads(head_path.read_text(encoding="utf-8"))
-        step = head["step"]
+        step, sums = head["step"], head["sha256"]
+        if type(step) is not int or not 0 <= step <= trainer.settings.steps:
+            raise ValueError(f"there is no step {step!r}")
         for name, here in what_must_agree(trainer).items():
             there = head[name]
             if there != here:
                 raise TreetokError(
-                    f"the checkpoint in {directory} is of another {name}: {difference(there, here)}"
+                    f"the checkpoint in {directory} is of another run: {name}: {difference(there, here)}"
                 )
         parameters = dict(trainer.learner.named_parameters())
-        saved = read_tensors(find_file(directory, PARAMETERS), parameters)
+        saved = read_tensors(find_file(directory, PARAMETERS), sums[PARAMETERS], parameters)
         moments = {
-            moment: read_tensors(find_file(directory, file), parameters if step else {}, may_lack_some=True)
+            moment: read_tensors(
+                find_file(directory, file), sums[file], parameters if step else {}, may_lack_some=True
+            )
             for moment, file in MOMENTS.items()
         }
     except FileNotFoundError as error:
@@ -86,11 +94,14 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
 
 
 def read_tensors(
-    path: Path, expected: dict[str, torch.nn.Parameter], may_lack_some: bool = False
+    path: Path, sha256: str, expected: dict[str, torch.nn.Parameter], may_lack_some: bool = False
 ) -> dict[str, torch.Tensor]:
     """The tensors of a file, if they are those of the model in name and shape."""
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise TreetokError(f"{path} is damaged: its checksum is not the one in {HEAD}")
     try:
-        tensors = safetensors.torch.load(path.read_bytes())
+        tensors = safetensors.torch.load(content)
     except safetensors.SafetensorError as error:
         raise TreetokError(f"{path} is damaged: {error}") from None
     expected = {n: p for n, p in expected.items() if n in tensors or not may_lack_some}

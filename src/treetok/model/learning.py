@@ -15,27 +15,31 @@ import numpy.typing as npt
 from treetok.corpus.sequences import WordSequence, read_sequence
 from treetok.errors import TreetokError
 from treetok.model.assembly import assemble_trainer, chart_words, check_corpus
+from treetok.model.checkpoint import FILES as CHECKPOINT_FILES
 from treetok.model.checkpoint import HEAD as CHECKPOINT_HEAD
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.data_parallel import is_first_process, joined_processes
 from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, Distilled, distil
 from treetok.model.induction import CompositionTrees
+from treetok.model.lesson import SHORTEST_WORD
 from treetok.model.morphemes import find_morphemes
-from treetok.model.presets import Preset, preset_named
+from treetok.model.presets import PRESETS, Preset, preset_named
 from treetok.model.training import StepReport, Trainer
 from treetok.model.training_log import TrainingLog
 from treetok.progress import Progress
 from treetok.sources.parser import ParserTrees
-from treetok.storage.whole import has_file
+from treetok.storage.whole import checked_target, has_file
 from treetok.text import Profile
 
 SAVE_SECONDS = 300
+FEWEST_WORDS = 3
 
 
 @dataclass(frozen=True)
 class LearnedTrees:
-    """Trees of the words of a text from the composition model, of all others from the parser."""
+    """Trees of the words of a text, and of those asked for, from the composition model, of longer words from the
+    parser."""
 
     scores: dict[str, npt.NDArray[np.float32]]
     distilled: Distilled
@@ -71,9 +75,12 @@ def learn_trees(
     shown = progress or Progress(None)
     chosen, on_device = check_choices(preset, device, checkpoints, resume)
     with joined_processes(on_device) as on_device:
+        if not is_first_process():
+            shown = Progress(None)
         compiling = start_compiling(chosen, on_device)
         sequence = read_sequence(texts, profile, chosen.most_words)
         check_corpus(sequence, chosen.model)
+        check_words(sequence, chosen)
         chosen = chosen.for_text(len(sequence.numbers), seed)
         with shown.stage("finding morphemes", None, "morphemes") as stage:
             morphemes = find_morphemes(chart_words(sequence, chosen.model), chosen.morphemes)
@@ -81,7 +88,7 @@ def learn_trees(
         trainer = assemble_trainer(sequence, chosen.model, chosen.training, morphemes, on_device, chosen.parser)
         if compiling is not None:
             compiling.join()
-        train(trainer, checkpoints, resume, shown if is_first_process() else Progress(None))
+        train(trainer, checkpoints, resume, shown)
         overriding = chosen.model.objective.morph_overriding
         teacher = CompositionTrees(trainer.learner.composition, morphemes, on_device, overriding, chosen.reading)
         counts = words_of_charts(words, sequence, chosen)
@@ -94,7 +101,8 @@ def learn_trees(
             distilled = distil(scores, counts, morphemes, chosen.parser, chosen.distillation, on_device, report)
         longer = [word for word in words if word not in scores]
         scores |= dict(zip(longer, distilled.parser.split_scores(longer), strict=True))
-        return LearnedTrees({word: scores[word] for word in words}, distilled, figures_of(trainer, distilled))
+        figures = {"preset": preset_name(preset, chosen), "device": on_device.partition(":")[0]}
+        return LearnedTrees(scores, distilled, figures | figures_of(trainer, distilled))
 
 
 def check_choices(
@@ -103,12 +111,17 @@ def check_choices(
     """The preset and the device that are meant, if they can be had and checkpoints are as they should be."""
     on_device = chosen_device(device)
     chosen = preset if isinstance(preset, Preset) else preset_named(preset, on_device)
-    has_checkpoint = checkpoints is not None and has_file(Path(checkpoints), CHECKPOINT_HEAD)
+    if checkpoints is None:
+        if resume:
+            raise TreetokError("there is no checkpoint to resume from: no directory for checkpoints was given")
+        return chosen, on_device
+    directory = checked_target(checkpoints, CHECKPOINT_FILES, CHECKPOINT_HEAD)
+    has_checkpoint = has_file(directory, CHECKPOINT_HEAD)
     if resume and not has_checkpoint:
-        raise TreetokError(f"there is no checkpoint to resume from in {checkpoints or 'no directory'}")
+        raise TreetokError(f"there is no checkpoint to resume from in {directory}")
     if has_checkpoint and not resume:
         raise TreetokError(
-            f"{checkpoints} has the checkpoint of an earlier run: resume it, or remove the directory to begin anew"
+            f"{directory} has the checkpoint of an earlier run: resume it, or remove {directory} to begin anew"
         )
     return chosen, on_device
 
@@ -122,6 +135,22 @@ def start_compiling(preset: Preset, device: str) -> threading.Thread | None:
     except ImportError:
         return None
     return start(preset.model, device)
+
+
+def check_words(sequence: WordSequence, preset: Preset) -> None:
+    """Refuse a text whose words are too short to have trees."""
+    words = [word for word in chart_words(sequence, preset.model) if len(word) >= SHORTEST_WORD]
+    if len(words) < FEWEST_WORDS:
+        raise TreetokError(
+            f"the text has {len(words)} words of {SHORTEST_WORD} letters or more: too few to learn trees from;"
+            " choose trees from counts"
+        )
+
+
+def preset_name(preset: str | Preset | None, chosen: Preset) -> str:
+    if isinstance(preset, str):
+        return preset
+    return next((name for name, known in PRESETS.items() if known.model == chosen.model), "custom")
 
 
 def words_of_charts(words: Sequence[str], sequence: WordSequence, preset: Preset) -> dict[str, int]:
@@ -152,7 +181,8 @@ def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: 
     steps = trainer.settings.steps
     words_a_step = trainer.maker.sequences * trainer.maker.words_a_sequence
     log = None if directory is None else TrainingLog(directory, trainer.step)
-    with shown.stage("learning trees", (steps - trainer.step) * words_a_step, "words") as stage:
+    name = f"learning trees from step {trainer.step}" if trainer.step else "learning trees"
+    with shown.stage(name, (steps - trainer.step) * words_a_step, "words") as stage:
         first = trainer.step
 
         def report(news: StepReport) -> None:
@@ -168,8 +198,8 @@ def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: 
     if log is not None:
         log.close()
     if not finished:
-        where = "nothing was kept" if directory is None else f"go on from {directory} with resume"
-        raise TreetokError(f"stopped at step {trainer.step} of {steps}: {where}")
+        how = "nothing was kept" if directory is None else f"{directory} has a checkpoint: go on with --resume"
+        raise TreetokError(f"stopped at step {trainer.step} of {steps}: {how}")
 
 
 def figures_of(trainer: Trainer, distilled: Distilled) -> dict[str, object]:

@@ -80,7 +80,8 @@ PRESETS = {
 
 def preset_named(name: str | None, device: str) -> Preset:
     """A preset by name; without a name `fast` on a GPU and `tiny` on a CPU."""
-    name = name or ("fast" if device.startswith("cuda") else "tiny")
-    if name not in PRESETS:
+    if name is None:
+        name = "fast" if device.startswith("cuda") else "tiny"
+    if not isinstance(name, str) or name not in PRESETS:
         raise TreetokError(f"unknown preset {name!r}: choose {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -113,6 +113,8 @@ class Trainer:
         self.validation_batches = validation_batches
         self.device = next(learner.parameters()).device
         self.step = 0
+        # Tells texts apart: a checkpoint is of no use to another one.
+        self.fingerprint = ""
         of_parser = [] if learner.parser is None else list(learner.parser.parameters())
         in_parser = set(map(id, of_parser))
         others = [parameter for parameter in learner.parameters() if id(parameter) not in in_parser]
@@ -177,7 +179,7 @@ class Trainer:
         validate_every: int = 500,
     ) -> bool:
         """Train to the last step (or to `until`). Saves now and then and at the end; validates now and then and
-        after the last step of all. On SIGTERM it saves and stops; returns whether it came to the end."""
+        after the last step of all. On SIGTERM or Ctrl-C it saves and stops; returns whether it came to the end."""
         last = self.settings.steps if until is None else min(until, self.settings.steps)
         words_a_step = self.maker.sequences * self.maker.words_a_sequence
         with stop_signal() as stopped:
@@ -231,17 +233,21 @@ class Trainer:
 
 @contextmanager
 def stop_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM sets, where signals can be caught (in the main thread)."""
+    """An event that SIGTERM and Ctrl-C set, where signals can be caught (in the main thread). A second Ctrl-C
+    interrupts at once."""
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stopped
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT and stopped.is_set():
+            raise KeyboardInterrupt
         stopped.set()
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stopped
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -53,6 +53,8 @@ def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head
     if not isinstance(directory, str | os.PathLike) or not os.fspath(directory):
         raise TreetokError(f"cannot save to {directory!r}: it is not the name of a directory")
     target = Path(directory)
+    if "\0" in str(target):
+        raise TreetokError(f"cannot save to {str(target)!r}: no name has such a character")
     try:
         if target.exists() and not target.is_dir():
             raise TreetokError(f"cannot save to {target}: it is a file, not a directory")

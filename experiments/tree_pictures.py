@@ -1,0 +1,36 @@
+"""Pictures of trees, as in the paper's figures: an SVG a word, and the brackets of each.
+
+python experiments/tree_pictures.py --model my-tokenizer --pictures docs/trees --out results/trees.json
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from case_study import WORDS
+from record import save
+
+from treetok import TreeTokenizer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", default=WORDS, metavar="WORD")
+    parser.add_argument("--model", required=True, help="a shipped name or a directory")
+    parser.add_argument("--pictures", type=Path, required=True, help="a folder for the pictures")
+    parser.add_argument("--out", type=Path, required=True, help="where the brackets go, as JSON")
+    options = parser.parse_args()
+    tokenizer = TreeTokenizer.load(options.model)
+    options.pictures.mkdir(parents=True, exist_ok=True)
+    grid = [["word", "tree", "pieces"]]
+    for word in options.words:
+        tree = tokenizer.tree(word)
+        (options.pictures / f"{word}.svg").write_text(tree.svg(), encoding="utf-8")
+        grid.append([word, tree.brackets(), "/".join(tokenizer.segment(word))])
+        print(tree, tree.brackets(), "", sep="\n")
+    save(options.out, "Trees of words", grid=grid)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Put the results of experiments into a document, each between its markers.
+
+A result results/NAME.json stands between <!-- begin NAME --> and <!-- end NAME -->; one without a place gets a
+section at the end.
+
+python experiments/write_results.py results/*.json --document docs/results.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from treetok.evaluate.report import from_plain_data, markdown, markdown_grid
+
+HEAD = """\
+# Results
+
+Written by `python experiments/write_results.py`; what stands between markers is replaced when it runs again.
+[evaluation.md](evaluation.md) says what the figures mean.
+"""
+
+
+def block_of(name: str, result: dict[str, Any]) -> str:
+    parts = [f"<!-- begin {name} -->", f"`{result['command']}`", ""]
+    if "comparison" in result:
+        parts.append(markdown(from_plain_data(result["comparison"])))
+    else:
+        parts += [markdown_grid(result["grid"]), ""]
+        parts += [f"* {what}: {note}" for what, note in result.get("notes", {}).items()]
+        parts += [""] if result.get("notes") else []
+    return "\n".join([*parts, f"<!-- end {name} -->"])
+
+
+def with_result(document: str, name: str, result: dict[str, Any]) -> str:
+    block = block_of(name, result)
+    place = re.compile(rf"<!-- begin {re.escape(name)} -->.*?<!-- end {re.escape(name)} -->", re.DOTALL)
+    if place.search(document):
+        return place.sub(lambda _: block, document)
+    return f"{document.rstrip()}\n\n## {result['title']}\n\n{block}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("--document", type=Path, required=True)
+    options = parser.parse_args()
+    document = options.document.read_text(encoding="utf-8") if options.document.exists() else HEAD
+    for path in sorted(options.results):
+        document = with_result(document, path.stem, json.loads(path.read_text(encoding="utf-8")))
+    options.document.write_text(document, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

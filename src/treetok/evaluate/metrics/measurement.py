@@ -1,0 +1,81 @@
+"""A figure together with what every word adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.errors import TreetokError
+
+Floats = npt.NDArray[np.float64]
+# From sums over words, one in each place of the last axis, to the figure.
+Statistic = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What each word (or sentence) adds to a figure, one row a word, and how the sums of the columns become the
+    figure. A figure that is a ratio is so summed up again in each resample, numerator and denominator apart.
+
+    >>> right = Measurement(np.array([[1, 1], [0, 1], [1, 1], [1, 1]]), share_of_sums)
+    >>> right.value, right.count
+    (0.75, 4)
+    >>> right.restricted_to([True, True, False, False]).value
+    0.5
+    """
+
+    rows: npt.NDArray[np.float64]
+    statistic: Statistic
+    # Which words count: some figures are defined for some words only. None means all.
+    counted: npt.NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.rows, dtype=np.float64)
+        if rows.ndim != 2 or not np.isfinite(rows).all():
+            raise TreetokError("a measurement needs a row of finite numbers for each word")
+        if self.counted is not None and self.counted.shape != (len(rows),):
+            raise TreetokError(f"{self.counted.size} words are said to count or not, of {len(rows)}")
+        object.__setattr__(self, "rows", rows)
+
+    @cached_property
+    def value(self) -> float:
+        """The figure; not a number (nan) where no word counts."""
+        return float(self.statistic(self.rows.sum(axis=0)))
+
+    @property
+    def count(self) -> int:
+        """How many words the figure rests on."""
+        return len(self.rows) if self.counted is None else int(np.count_nonzero(self.counted))
+
+    def restricted_to(self, chosen: Sequence[bool] | npt.NDArray[np.bool_]) -> Measurement:
+        """The same figure over some of the words."""
+        mask = np.asarray(chosen, dtype=bool)
+        if mask.shape != (len(self.rows),):
+            raise TreetokError(f"{mask.size} words are chosen or not, of {len(self.rows)}")
+        return Measurement(self.rows[mask], self.statistic, None if self.counted is None else self.counted[mask])
+
+
+def divide(numerator: npt.ArrayLike, denominator: npt.ArrayLike, otherwise: float) -> Floats:
+    """Division that gives `otherwise` where there is nothing to divide by.
+
+    >>> divide([1, 1], [2, 0], otherwise=0.0).tolist()
+    [0.5, 0.0]
+    """
+    above, below = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    quotient = np.full(np.broadcast(above, below).shape, otherwise, dtype=np.float64)
+    np.divide(above, below, out=quotient, where=below != 0)
+    return quotient
+
+
+def share_of_sums(sums: Floats) -> Floats:
+    """The first column by the second; nan where nothing counts."""
+    return divide(sums[..., 0], sums[..., 1], otherwise=np.nan)
+
+
+def check_same_length(words: Sized, predictions: Sized, what: str = "predictions") -> None:
+    if len(words) != len(predictions):
+        raise TreetokError(f"{len(words)} words but {len(predictions)} {what}")

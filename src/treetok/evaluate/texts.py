@@ -1,0 +1,93 @@
+"""Held-out text, one sentence a line, and the words in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from treetok.corpus.reading import COMPRESSIONS, JSON_LINES, PARQUET, read_texts
+from treetok.errors import TreetokError
+
+# As WikiText writes the end of a sentence: a full stop that stands alone.
+END_OF_SENTENCE = re.compile(r"(?<=\s[.!?])\s+")
+
+
+@dataclass(frozen=True)
+class HeldOutText:
+    """A text that nothing was trained on: its sentences, none of them blank."""
+
+    name: str
+    sentences: list[str]
+
+
+def read_text(path: str | Path, split_sentences: bool = False) -> HeldOutText:
+    """A file with a sentence a line; blank lines are skipped.
+
+    split_sentences: lines are paragraphs in the manner of WikiText, to be cut behind every full stop that stands
+        alone, as the lengths in the paper's Table 2 suppose.
+    """
+    sentences = list(sentences_of(Path(path), split_sentences))
+    if not sentences:
+        raise TreetokError(f"{path} has no text")
+    return HeldOutText(name_of(path), sentences)
+
+
+def first_sentences(paths: list[Path], characters: int, split_sentences: bool = False) -> list[str]:
+    """The sentences that files begin with, until they have so many characters."""
+    taken: list[str] = []
+    room = characters
+    for path in paths:
+        for sentence in sentences_of(path, split_sentences):
+            if room <= 0:
+                return taken
+            taken.append(sentence)
+            room -= len(sentence)
+    if not taken:
+        raise TreetokError(f"{', '.join(map(str, paths))}: no text")
+    return taken
+
+
+def sentences_of(path: Path, split_sentences: bool) -> Iterator[str]:
+    for line in lines_of(path):
+        for sentence in cut_sentences(line) if split_sentences else [line.strip()]:
+            if sentence:
+                yield sentence
+
+
+def cut_sentences(line: str) -> list[str]:
+    """
+    >>> cut_sentences(" It fell . Mr. Smith ran ! ")
+    ['It fell .', 'Mr. Smith ran !']
+    """
+    return END_OF_SENTENCE.split(line.strip())
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a text file of any kind that training reads; records of JSON and Parquet end a line."""
+    kinds = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSIONS]
+    records = bool(kinds) and kinds[-1] in JSON_LINES + PARQUET
+    rest = ""
+    for piece in read_texts(path):
+        *lines, rest = (rest + piece).split("\n")
+        yield from lines
+        if records:
+            yield rest
+            rest = ""
+    yield rest
+
+
+def name_of(path: str | Path) -> str:
+    """What a file is called in tables.
+
+    >>> name_of("gold/morpho2010_en.tsv"), name_of("wiki.valid.raw"), name_of("news.txt.xz")
+    ('morpho2010_en', 'wiki.valid', 'news')
+    """
+    name = Path(path).name
+    endings = islice(reversed(Path(path).suffixes), 2)
+    for ending in endings:
+        if ending.lower() in (*COMPRESSIONS, *JSON_LINES, *PARQUET, ".txt", ".raw", ".tokens", ".tsv"):
+            name = name.removesuffix(ending)
+    return name

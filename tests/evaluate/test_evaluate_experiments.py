@@ -1,0 +1,86 @@
+"""The experiments as commands, on little text."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, SAMPLE_FILES
+
+GOLD = "walked\twalk ed\nlighthouse\tlight house\nbed\tbed\n"
+
+
+def run(script, *arguments):
+    command = [sys.executable, ROOT / "experiments" / script, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiments")
+    (folder / "gold.tsv").write_text(GOLD, encoding="utf-8")
+    shared = ["--train-text", SAMPLE_FILES[0], "--vocab-size", 400, "--model", "en-uncased"]
+    gold, text = ["--gold", folder / "gold.tsv"], ["--text", SAMPLE_FILES[1]]
+    run("table1_segmentation.py", *shared, *gold, "--against", "bpe,counts", "--out", folder / "table1.json")
+    small = ["--perplexity", "--characters", 5000, "--layers", 1, "--dimension", 16, "--device", "cpu"]
+    run("table2_compression.py", *shared, *text, *small, "--against", "unigram", "--out", folder / "table2.json")
+    run("table3_trees.py", *shared, *gold, "--out", folder / "table3.json")
+    run("case_study.py", *shared, "--against", "bpe", "--out", folder / "case_study.json")
+    run("timing.py", *shared, *text, "--against", "", "--out", folder / "timing.json")
+    pictures = ["--pictures", folder / "pictures"]
+    run("tree_pictures.py", "walked", "--model", "en-uncased", *pictures, "--out", folder / "trees.json")
+    return folder
+
+
+def result(folder, name):
+    return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_tables(folder):
+    [table] = result(folder, "table1")["comparison"]["tables"]
+    names = ["TreeTok en-uncased", "BPE", "BPE (whitespace cuts)", "TreeTok, trees from counts"]
+    assert list(table["rows"]) == names
+    [table] = result(folder, "table2")["comparison"]["tables"]
+    for scores in table["rows"].values():
+        assert scores["nats_per_sentence"]["value"] > 0
+        assert scores["bits_per_character"]["value"] > 0
+    [table] = result(folder, "table3")["comparison"]["tables"]
+    assert {"left-branching", "counts", "TreeTok en-uncased"} <= set(table["rows"])
+
+
+def test_grids(folder):
+    grid = result(folder, "case_study")["grid"]
+    assert grid[0][1:] == ["bed", "commonly", "windsurfing", "tricycles", "uniquenesses"]
+    assert [row[0] for row in grid[1:]] == ["TreeTok en-uncased", "BPE"]
+    assert grid[2][3].replace("/", "") == "windsurfing"
+    assert [row[0] for row in result(folder, "timing")["grid"]] == ["tokenizer", "TreeTok en-uncased"]
+    assert result(folder, "trees")["grid"][1][0] == "walked"
+    assert (folder / "pictures" / "walked.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_commands_name_files_not_folders(folder):
+    command = result(folder, "table1")["command"]
+    assert command.startswith("python experiments/table1_segmentation.py --train-text city.txt --vocab-size 400")
+    assert str(folder) not in command
+
+
+def test_results_stand_between_their_markers(folder):
+    document = folder / "results.md"
+    run("write_results.py", folder / "case_study.json", folder / "table1.json", "--document", document)
+    first = document.read_text(encoding="utf-8")
+    assert first.count("<!-- begin ") == first.count("<!-- end ") == 2
+    assert "| BPE (whitespace cuts) | 400 |" in first
+    # What people wrote stays; results are replaced, and new ones added.
+    document.write_text(first.replace("## Case study", "## Five words\n\nWritten by hand."), encoding="utf-8")
+    changed = result(folder, "table1")
+    changed["command"] = "python experiments/other.py"
+    (folder / "table1.json").write_text(json.dumps(changed), encoding="utf-8")
+    run("write_results.py", folder / "table1.json", folder / "timing.json", "--document", document)
+    second = document.read_text(encoding="utf-8")
+    assert "Written by hand." in second
+    assert second.count("<!-- begin table1 -->") == 1
+    assert "`python experiments/other.py`" in second
+    assert "## Time per token (Table 6)" in second
