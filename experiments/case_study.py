@@ -5,7 +5,7 @@ python experiments/case_study.py --train-text corpus.txt.xz --model my-tokenizer
 
 from __future__ import annotations
 
-from record import entrants_of, parser_of, save
+from record import entrants_of, parser_of, run, save
 
 from treetok.evaluate.report import aligned
 
@@ -27,4 +27,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

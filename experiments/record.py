@@ -6,9 +6,11 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from treetok.errors import TreetokError
 from treetok.evaluate.entrants import Entrants
 from treetok.progress import Progress
 
@@ -43,6 +45,14 @@ def command_line() -> str:
     """The command that is running, files without the folders they lie in on this machine."""
     arguments = [Path(part).name if Path(part).is_absolute() else part for part in sys.argv[1:]]
     return shlex.join(["python", f"experiments/{Path(sys.argv[0]).name}", *arguments])
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run an experiment; faults of the input are one line, not a traceback."""
+    try:
+        main()
+    except (TreetokError, OSError) as error:
+        sys.exit(f"{Path(sys.argv[0]).name}: {error}")
 
 
 def save(out: Path, title: str, **result: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from record import entrants_of, parser_of, save
+from record import entrants_of, parser_of, run, save
 
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.gold import read_gold
@@ -31,4 +31,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from record import entrants_of, parser_of, save
+from record import entrants_of, parser_of, run, save
 
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.report import plain_text
@@ -57,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from record import entrants_of, parser_of, save
+from record import entrants_of, parser_of, run, save
 
 from treetok.evaluate.contestant import Contestant
 from treetok.evaluate.report import aligned
@@ -41,4 +41,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

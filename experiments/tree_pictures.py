@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from case_study import WORDS
-from record import save
+from record import run, save
 
 from treetok import TreeTokenizer
 
@@ -33,4 +33,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

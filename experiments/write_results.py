@@ -14,6 +14,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from record import run
+
+from treetok.errors import TreetokError
 from treetok.evaluate.report import from_plain_data, markdown, markdown_grid
 
 HEAD = """\
@@ -40,6 +43,8 @@ def with_result(document: str, name: str, result: dict[str, Any]) -> str:
     place = re.compile(rf"<!-- begin {re.escape(name)} -->.*?<!-- end {re.escape(name)} -->", re.DOTALL)
     if place.search(document):
         return place.sub(lambda _: block, document)
+    if f"<!-- begin {name} -->" in document or f"<!-- end {name} -->" in document:
+        raise TreetokError(f"the document has only one of the two markers of {name}")
     return f"{document.rstrip()}\n\n## {result['title']}\n\n{block}\n"
 
 
@@ -49,10 +54,16 @@ def main() -> None:
     parser.add_argument("--document", type=Path, required=True)
     options = parser.parse_args()
     document = options.document.read_text(encoding="utf-8") if options.document.exists() else HEAD
+    if options.document.resolve() in {path.resolve() for path in options.results}:
+        raise TreetokError(f"{options.document} is one of the results")
     for path in sorted(options.results):
-        document = with_result(document, path.stem, json.loads(path.read_text(encoding="utf-8")))
+        try:
+            result = json.loads(path.read_text(encoding="utf-8"))
+            document = with_result(document, path.stem, result)
+        except (ValueError, KeyError, TypeError) as error:
+            raise TreetokError(f"{path} is not the result of an experiment: {error}") from None
     options.document.write_text(document, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -220,3 +220,23 @@ def test_comparing_needs_no_pytorch(gold):
 def test_equal_cuts_are_those_of_the_profile():
     rival = train_rival("bpe", {"boy": 9, "'s": 9}, 20, "uncased")
     assert rival.segment("boy's") == ["boy", "'s"]
+
+
+def test_nothing_is_overwritten(gold, tmp_path, capsys):
+    text = tmp_path / "text.txt"
+    text.write_text("walked\n", encoding="utf-8")
+    out = tmp_path / "out"
+    for arguments in (
+        ["--json", gold],
+        ["--markdown", text],
+        ["--json", out, "--markdown", tmp_path / "." / "out"],
+    ):
+        assert evaluate("en", "--gold", gold, "--text", text, *arguments) == 1
+        assert "it is given twice" in capsys.readouterr().err
+    assert gold.read_text(encoding="utf-8") == GOLD
+    assert not out.exists()
+
+
+def test_a_rival_of_another_size_is_said(gold, capsys):
+    assert evaluate("--gold", gold, "--against", "bpe", "--train-text", TRAIN[0], "--vocab-size", 50_000) == 0
+    assert "entries; 50000 were asked for" in capsys.readouterr().err

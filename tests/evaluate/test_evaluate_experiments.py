@@ -84,3 +84,23 @@ def test_results_stand_between_their_markers(folder):
     assert second.count("<!-- begin table1 -->") == 1
     assert "`python experiments/other.py`" in second
     assert "## Time per token (Table 6)" in second
+
+
+def test_faults_are_one_line(folder):
+    half = folder / "half.md"
+    half.write_text("<!-- begin table1 -->\nx\n", encoding="utf-8")
+    for arguments, message in (
+        (
+            ["table1_segmentation.py", "--gold", folder / "none.tsv", "--out", folder / "x.json"],
+            "table1_segmentation",
+        ),
+        (["write_results.py", folder / "table1.json", "--document", half], "only one of the two markers"),
+        (["write_results.py", folder / "table1.json", "--document", folder / "table1.json"], "one of the results"),
+        (["write_results.py", half, "--document", folder / "new.md"], "is not the result of an experiment"),
+    ):
+        command = [sys.executable, ROOT / "experiments" / arguments[0], *arguments[1:]]
+        finished = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert finished.returncode == 1
+        assert message in finished.stderr
+        assert "Traceback" not in finished.stderr
+    assert half.read_text(encoding="utf-8") == "<!-- begin table1 -->\nx\n"

@@ -83,6 +83,8 @@ def run(options: argparse.Namespace) -> None:
     rivals = rivals_named(options)
     check_usage(options, rivals)
     outputs = [path for path in (options.json, options.markdown, options.plot) if path]
+    inputs = [*options.models, *options.gold, *options.text, *options.train_text]
+    check_nothing_is_overwritten(outputs, inputs)
     for path in outputs:
         check_can_be_written(path)
     # What is quick to refuse is refused before anything is trained.
@@ -135,6 +137,14 @@ def check_usage(options: argparse.Namespace, rivals: list[str]) -> None:
         options.parser.error("--trees needs --gold")
     if options.plot and not (options.gold and options.text):
         options.parser.error("--plot needs --gold and --text: it shows the one against the other")
+
+
+def check_nothing_is_overwritten(outputs: list[Path], inputs: list[str]) -> None:
+    taken = {Path(name).resolve() for name in inputs}
+    for path in outputs:
+        if path.resolve() in taken:
+            raise TreetokError(f"cannot write {path}: it is given twice, as an output and as something else")
+        taken.add(path.resolve())
 
 
 def check_can_be_written(path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from treetok.corpus import count_words
-from treetok.errors import TreetokError, whole_number
+from treetok.errors import TreetokError, TreetokWarning, whole_number
 from treetok.evaluate.contestant import Contestant
 from treetok.evaluate.rivals.files import load_contestant
 from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
@@ -113,6 +114,14 @@ class Entrants:
                 trained = []
                 for kind in cuts:
                     trained.append(train_rival(cast(Kind, rival), counts, self.size, self.profile, kind))
+            for contestant in trained:
+                size = contestant.vocabulary_size
+                if rival not in ("morfessor", "counts") and size is not None and size != self.size:
+                    warnings.warn(
+                        f"{contestant.name} has {size} entries; {self.size} were asked for",
+                        TreetokWarning,
+                        stacklevel=2,
+                    )
             # Said at the end alone: a rate means nothing here.
             stage.done = len(trained)
         return trained

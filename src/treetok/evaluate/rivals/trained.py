@@ -39,6 +39,7 @@ NAMES: dict[str, str] = {
 # How WordPiece marks pieces that do not begin a word.
 INSIDE = "##"
 REPEATED_AT_ONCE = 1000
+LARGEST_SIZE = 5_000_000
 # Scores of Unigram are whole multiples of one such part of 1.
 SCORE_STEPS = 1 << 14
 
@@ -83,6 +84,9 @@ def train_rival(
     reserved = len(profile.default_special_tokens)
     reserved += len([entry for entry in base_entries(profile) if entry not in alphabet])
     size = whole_number("the size of a rival", size, least=1)
+    if size > LARGEST_SIZE:
+        # The trainers take memory for as many entries as they are asked for.
+        raise TreetokError(f"a rival of {size} entries is too large: at most {LARGEST_SIZE} can be trained")
     if size < reserved + len(alphabet):
         raise TreetokError(f"a rival of {size} entries is too small: it needs at least {reserved + len(alphabet)}")
     # The unknown token is one of the special tokens already counted, or (where bytes stand in) never comes out.
@@ -175,13 +179,13 @@ class ModelCuts:
             # Offsets count bytes, and cover what an unknown token or a marked one stands for.
             start, end = token.offsets
             piece = encoded[start:end].decode()
-            pieces.append(piece)
             if token.id != self._unknown:
+                pieces.append(piece)
                 tokens.append(token.value)
-            elif self._byte_fallback:
-                tokens += bytes_of(piece)
-            else:
-                tokens.append(UNKNOWN)
+                continue
+            # One token may stand for a whole word that has an unknown letter: that is not to leave it whole.
+            pieces += piece
+            tokens += bytes_of(piece) if self._byte_fallback else [UNKNOWN]
         return CutWord(tuple(pieces), tuple(tokens))
 
 

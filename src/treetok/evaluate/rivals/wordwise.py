@@ -105,4 +105,6 @@ def check_cuts(cuts: str, profile: Profile) -> None:
         raise TreetokError(f"unknown cuts {cuts!r}: choose 'equal' or 'whitespace'")
     if cuts == "whitespace" and profile.name != "uncased":
         # Other profiles cut where the paper's pre-tokenizer does not, and such cuts cannot be taken back.
-        raise TreetokError(f"cuts='whitespace' go with the profile 'uncased', not with {profile.name!r}")
+        raise TreetokError(
+            f"cuts='whitespace' go with the profile 'uncased', not with {profile.name!r}: choose that profile, too"
+        )
