@@ -6,6 +6,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+try:
+    import torch
+
+    HAS_GPU = torch.cuda.is_available()
+except ImportError:
+    HAS_GPU = False
+if not HAS_GPU:
+    # Kernels run in Triton's interpreter, which must be asked for before anything imports Triton.
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 from treetok import TreeTokenizer
 
 ROOT = Path(__file__).resolve().parent.parent

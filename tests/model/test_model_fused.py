@@ -1,15 +1,11 @@
 """The fused kernels equal the plain modules: vectors, weights, losses and all gradients.
 
-Without a GPU they run in Triton's interpreter, which must be asked for before Triton is imported.
+Without a GPU they run in Triton's interpreter (tests/conftest.py).
 """
-
-import os
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
-if not torch.cuda.is_available():
-    os.environ.setdefault("TRITON_INTERPRET", "1")
 pytest.importorskip("triton", reason="Triton is not installed")
 
 from treetok.model.arithmetic import PLAIN, cross_entropy  # noqa: E402
