@@ -8,6 +8,7 @@ Until then the old files are untouched, so that an error, a full disk or a crash
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -19,6 +20,7 @@ from treetok.errors import TreetokError
 
 ARRIVING = ".treetok-arriving"
 SECONDS_UNTIL_DEAD = 3600
+TRIES = 50
 
 
 def find_file(directory: Path, name: str) -> Path:
@@ -98,13 +100,13 @@ def write_whole(
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-            for tries_left in (3, 2, 1, 0):
+            for tries_left in range(TRIES, -1, -1):
                 try:
                     writing.rename(target / ARRIVING)
                     break
-                except OSError:
-                    # Another process has just saved here: its files first, then ours.
-                    if not tries_left or not (target / ARRIVING).exists():
+                except OSError as error:
+                    # Another process is just saving here: its files first, then ours.
+                    if not tries_left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                         raise
                     finish_arrival(target, head)
         except BaseException:
