@@ -19,6 +19,9 @@ import torch
 
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
+from treetok.evaluate.gold import GoldFile, read_gold
+from treetok.evaluate.metrics.tree_recall import tree_recall
+from treetok.evaluate.trees import OverStrings
 from treetok.lexicon import Lexicon
 from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
@@ -28,40 +31,20 @@ from treetok.model.learning import start_compiling
 from treetok.model.morphemes import find_morphemes
 from treetok.model.presets import PRESETS
 from treetok.model.training import StepReport
+from treetok.sources import scores_of_words
 from treetok.text import profile_named
-from treetok.tree import Tree, join_scores
+from treetok.tree import Tree
 from words_of_run import WordsOfRun
 
 
-def read_gold(path: Path) -> list[tuple[str, list[list[str]]]]:
-    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-    return [(word, [morphs.split(" ") for morphs in alternatives.split(", ")]) for word, alternatives in rows]
-
-
-def tree_recall(gold: list[tuple[str, list[list[str]]]], source: CompositionTrees) -> list[float]:
+def recall_of(gold: GoldFile, source: CompositionTrees) -> list[float]:
     """Morpheme recall in percent, leaves counted and leaves dropped; cuts between words are topmost splits."""
-    split = profile_named("uncased").split
-    parts = {word: split(word) for word, _ in gold}
-    distinct = sorted({part for pieces in parts.values() for part in pieces})
-    scores = dict(zip(distinct, source.split_scores(distinct), strict=True))
-    results = []
-    for smallest in (1, 2):
-        recalls = []
-        for word, alternatives in gold:
-            spans = set(Tree("".join(parts[word]), join_scores([scores[part] for part in parts[word]])).spans())
-            best = None
-            for morphs in alternatives:
-                places, start = [], 0
-                for morph in morphs:
-                    places.append((start, start + len(morph)))
-                    start += len(morph)
-                places = [(a, b) for a, b in places if b - a < len(word) and b - a >= smallest]
-                if places:
-                    best = max(best or 0.0, sum(place in spans for place in places) / len(places))
-            if best is not None:
-                recalls.append(best)
-        results.append(round(100 * sum(recalls) / len(recalls), 2))
-    return results
+    words = [gold_word.word for gold_word in gold]
+    scores = scores_of_words(OverStrings(source, "uncased"), words)
+    trees = [Tree(word, scores[word]).spans() for word in words]
+    return [
+        round(100 * tree_recall(gold, trees, protocol).by_word.value, 2) for protocol in ("released", "described")
+    ]
 
 
 def main() -> None:
@@ -134,7 +117,7 @@ def main() -> None:
     def say_recall(**news: object) -> None:
         for reading, name_of in ((preset.reading, "{}"), (AS_IN_THE_PAPER, "{}_as_in_the_paper")):
             trees = CompositionTrees(trainer.learner.composition, morphemes, device, reading=reading)
-            say(**news, **{name_of.format(name): tree_recall(rows, trees) for name, rows in gold.items()})
+            say(**news, **{name_of.format(name): recall_of(rows, trees) for name, rows in gold.items()})
 
     def report(news: StepReport) -> None:
         say(**{name: round(value, 4) for name, value in news.figures().items()})

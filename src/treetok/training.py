@@ -199,21 +199,14 @@ def learn_trees(*arguments: Any, **options: Any) -> LearnedTrees:
 
 def figures_of_learning(learned: LearnedTrees, profile: Profile, vocabulary: dict[str, int]) -> dict[str, object]:
     """How training went, and how often the parser cuts unseen words as the composition model would."""
-    segmenter = Segmenter(vocabulary)
-    words = learned.unseen_words
-    alike = 0
-    for word, told in zip(words, learned.parser.split_scores(words), strict=True):
-        in_text = profile.in_running_text(word)
-        has_space = len(in_text) > len(word)
-        cuts = [
-            segmenter.cut(in_text, with_leading_space(scores) if has_space else scores)
-            for scores in (told.tolist(), learned.scores[word].tolist())
-        ]
-        alike += cuts[0] == cuts[1]
+    from treetok.model.distillation import segmentation_agreement
+
+    words, segmenter = learned.unseen_words, Segmenter(vocabulary)
+    alike = segmentation_agreement(learned.parser, learned.scores, segmenter, words, profile.in_running_text)
     return {
         **learned.figures,
         "unseen_words": len(words),
-        "cut_as_the_model_would_of_unseen_words": round(alike / max(1, len(words)), 4),
+        "cut_as_the_model_would_of_unseen_words": round(alike, 4),
     }
 
 

@@ -197,21 +197,12 @@ class DataParallelTrainer(Trainer):
         dist.all_reduce(votes, dist.ReduceOp.MAX)
         return [bool(vote) for vote in votes.tolist()]
 
-    def run(
-        self,
-        report: Callable[[StepReport], object] = lambda report: None,
-        save: Callable[[Trainer], object] = lambda trainer: None,
-        report_every: int = 50,
-        save_seconds: float = 300,
-        until: int | None = None,
-        validate_every: int = 500,
-    ) -> bool:
-        """As `Trainer.run`."""
-        if not is_first_process():
-            report = lambda report: None  # noqa: E731
-        return super().run(
-            report, lambda trainer: self._save_once(save), report_every, save_seconds, until, validate_every
-        )
+    def _tell(self, report: Callable[[StepReport], object], news: StepReport) -> None:
+        if is_first_process():
+            report(news)
+
+    def _save_if_sound(self, save: Callable[[Trainer], object]) -> None:
+        super()._save_if_sound(lambda trainer: self._save_once(save))
 
     def _save_once(self, save: Callable[[Trainer], object]) -> None:
         """The first process saves, the others wait: if it fails, all stop."""

@@ -24,7 +24,7 @@ from treetok.model.parser import Parser, ParserSizes, ParserTable, features_of
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource
 from treetok.sources.parser import ParserTrees
-from treetok.tree import split_depths
+from treetok.tree import split_depths, with_leading_space
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,17 @@ def tree_agreement(parser: TreeSource, teacher: Teacher, words: Sequence[str]) -
 
 
 def segmentation_agreement(
-    parser: TreeSource, teacher: Teacher, segmenter: Segmenter, words: Sequence[str]
+    parser: TreeSource,
+    teacher: Teacher,
+    segmenter: Segmenter,
+    words: Sequence[str],
+    in_text: Callable[[str], str] = lambda word: word,
 ) -> float:
-    """The share of words that are cut alike with the trees of both."""
+    """The share of words that are cut alike with the trees of both, as they stand in text: behind a space, say."""
+
+    def cut(word: str, scores: Sequence[float]) -> list[str]:
+        written = in_text(word)
+        return segmenter.cut(written, with_leading_space(scores) if len(written) > len(word) else scores)
+
     pairs = zip(words, parser.split_scores(words), scores_of_teacher(teacher, words), strict=True)
-    return sum(segmenter.cut(word, a) == segmenter.cut(word, b) for word, a, b in pairs) / max(len(words), 1)
+    return sum(cut(word, a) == cut(word, b) for word, a, b in pairs) / max(len(words), 1)

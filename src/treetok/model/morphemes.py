@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from treetok.corpus.characters import characters_by_count
+from treetok.corpus.repeating import repeated_words
 from treetok.errors import TreetokError
 
 EMPTY, UNKNOWN_CHARACTER = 0, 1
-REPEATED_AT_ONCE = 1000
 
 
 class MorphemeVocabulary:
@@ -105,17 +105,6 @@ def trained_pieces(word_counts: Mapping[str, int], how: str, size: int, most_cha
         tokenizer = Tokenizer(models.Unigram())
         trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Split("\n", "removed")
-    tokenizer.train_from_iterator(repeated_words(word_counts), trainer)
+    words = {word: times for word, times in word_counts.items() if "\n" not in word}
+    tokenizer.train_from_iterator(repeated_words(words, "\n"), trainer)
     return sorted(tokenizer.get_vocab())
-
-
-def repeated_words(word_counts: Mapping[str, int]) -> Iterator[str]:
-    """Words as often as they were counted, many at a time: the trainers take text, not counts."""
-    for word, times in word_counts.items():
-        if "\n" in word:
-            continue
-        line = "\n".join([word] * min(times, REPEATED_AT_ONCE))
-        for _ in range(times // REPEATED_AT_ONCE):
-            yield line
-        if times % REPEATED_AT_ONCE:
-            yield "\n".join([word] * (times % REPEATED_AT_ONCE))

@@ -195,7 +195,8 @@ class Trainer:
                     if not math.isfinite(character + span + next_word + of_parser):
                         raise NotANumber(self.step)
                     now, steps = time.monotonic(), self.step - reported_step
-                    report(
+                    self._tell(
+                        report,
                         StepReport(
                             self.step,
                             character,
@@ -206,7 +207,7 @@ class Trainer:
                             (last - self.step) * (now - reported) / steps,
                             self.validate() if validates else None,
                             of_parser,
-                        )
+                        ),
                     )
                     reported, reported_step = now, self.step
                     going_on = time.monotonic()
@@ -223,6 +224,10 @@ class Trainer:
                     saved = time.monotonic()
             self._save_if_sound(save)
         return self.step >= last
+
+    def _tell(self, report: Callable[[StepReport], object], news: StepReport) -> None:
+        """Where there are several processes, one of them reports."""
+        report(news)
 
     def _save_if_sound(self, save: Callable[[Trainer], object]) -> None:
         """The losses of a step say nothing of the parameters after it: look at those before they are kept."""

@@ -8,6 +8,7 @@ one character are one piece, and markers never show.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -68,7 +69,7 @@ def named_after(path: Path) -> str:
     return (path.resolve().parent.name or path.stem) if path.name == TOKENIZER_JSON else path.stem
 
 
-class InSentence:
+class InSentence(ABC):
     """What is cut inside a sentence; how text becomes tokens and offsets is for the kinds of it to say."""
 
     name: str
@@ -85,12 +86,13 @@ class InSentence:
         before = len(BEFORE_THE_WORD)
         return slices(word, [(start - before, end - before) for start, end in offsets])
 
+    @abstractmethod
     def tokenize(self, text: str) -> list[str]:
-        raise NotImplementedError
+        """Text to the tokens of this kind of tokenizer."""
 
+    @abstractmethod
     def _offsets(self, text: str) -> Offsets:
         """Where the characters of each token begin and end."""
-        raise NotImplementedError
 
 
 def slices(word: str, offsets: Offsets) -> list[str]:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from treetok.corpus.repeating import repeated_words
 from treetok.errors import TreetokError, whole_number
 from treetok.evaluate.rivals.wordwise import CONTRACTION, Cuts, CutWord, WordwiseContestant, check_cuts, words_of
 from treetok.text import Profile, profile_named
@@ -38,7 +39,6 @@ NAMES: dict[str, str] = {
 }
 # How WordPiece marks pieces that do not begin a word.
 INSIDE = "##"
-REPEATED_AT_ONCE = 1000
 LARGEST_SIZE = 5_000_000
 # Scores of Unigram are whole multiples of one such part of 1.
 SCORE_STEPS = 1 << 14
@@ -145,21 +145,6 @@ def rounded_scores(unigram: Tokenizer) -> list[tuple[str, float]]:
     scores: list[tuple[str, float]] = json.loads(unigram.to_str())["model"]["vocab"]
     rounded = [(entry, round(score * SCORE_STEPS) / SCORE_STEPS) for entry, score in scores]
     return sorted(rounded, key=lambda item: (item[0] != UNKNOWN, -item[1], item[0]))
-
-
-def repeated_words(words: Mapping[str, int], separator: str) -> Iterator[str]:
-    """Words as often as they were counted, many at a time: the trainers take text, not counts.
-
-    >>> list(repeated_words({"ab": 2, "c": 1}, "|"))
-    ['ab|ab', 'c']
-    """
-    for word, times in words.items():
-        if times >= REPEATED_AT_ONCE:
-            line = separator.join([word] * REPEATED_AT_ONCE)
-            for _ in range(times // REPEATED_AT_ONCE):
-                yield line
-        if times % REPEATED_AT_ONCE:
-            yield separator.join([word] * (times % REPEATED_AT_ONCE))
 
 
 class ModelCuts:
