@@ -113,7 +113,7 @@ def train_parts(
             progress=shown,
         )
         source: TreeSource = learned.parser
-        scores = {word: learned.scores[word].tolist() for word in letters}
+        scores = {word: learned.scores[word] for word in letters}
     else:
         source = CountTrees.from_words(letters) if isinstance(trees, str) else trees
         scores = trees_of(source, sorted(letters), shown)

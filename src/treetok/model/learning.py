@@ -9,9 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from treetok.corpus.sequences import WordSequence, read_sequence
 from treetok.errors import TreetokError
 from treetok.model.assembly import assemble_trainer, chart_words, check_corpus
@@ -28,9 +25,11 @@ from treetok.model.presets import PRESETS, Preset, preset_named
 from treetok.model.training import StepReport, Trainer
 from treetok.model.training_log import TrainingLog
 from treetok.progress import Progress
+from treetok.sources import scores_of_words
 from treetok.sources.parser import ParserTrees
 from treetok.storage.whole import checked_target, has_file
 from treetok.text import Profile
+from treetok.training import trees_of
 
 SAVE_SECONDS = 300
 FEWEST_WORDS = 3
@@ -41,7 +40,7 @@ class LearnedTrees:
     """Trees of the words of a text, and of those asked for, from the composition model, of longer words from the
     parser."""
 
-    scores: dict[str, npt.NDArray[np.float32]]
+    scores: dict[str, list[float]]
     distilled: Distilled
     figures: dict[str, object]
 
@@ -92,7 +91,7 @@ def learn_trees(
         overriding = chosen.model.objective.morph_overriding
         teacher = CompositionTrees(trainer.learner.composition, morphemes, on_device, overriding, chosen.reading)
         counts = words_of_charts(words, sequence, chosen)
-        scores = scores_of_all(teacher, sorted(counts), shown)
+        scores = trees_of(teacher, sorted(counts), shown)
         with shown.stage("distilling the parser", chosen.distillation.epochs, "epochs") as stage:
 
             def report(news: DistillationReport) -> None:
@@ -100,7 +99,7 @@ def learn_trees(
 
             distilled = distil(scores, counts, morphemes, chosen.parser, chosen.distillation, on_device, report)
         longer = [word for word in words if word not in scores]
-        scores |= dict(zip(longer, distilled.parser.split_scores(longer), strict=True))
+        scores |= scores_of_words(distilled.parser, longer)
         figures = {"preset": preset_name(preset, chosen), "device": on_device.partition(":")[0]}
         return LearnedTrees(scores, distilled, figures | figures_of(trainer, distilled))
 
@@ -158,19 +157,6 @@ def words_of_charts(words: Sequence[str], sequence: WordSequence, preset: Preset
     occurs in the text."""
     counts = chart_words(sequence, preset.model)
     return counts | {w: counts.get(w, 1) for w in words if len(w) <= preset.model.longest_word}
-
-
-def scores_of_all(
-    teacher: CompositionTrees, words: list[str], shown: Progress
-) -> dict[str, npt.NDArray[np.float32]]:
-    at_once = 20_000
-    scores: dict[str, npt.NDArray[np.float32]] = {}
-    with shown.stage("reading trees off the model", len(words), "words") as stage:
-        for start in range(0, len(words), at_once):
-            batch = words[start : start + at_once]
-            scores |= dict(zip(batch, teacher.split_scores(batch), strict=True))
-            stage.at(len(scores))
-    return scores
 
 
 def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: bool, shown: Progress) -> None:
