@@ -1,0 +1,233 @@
+"""Contestants from files and by name: those of Hugging Face, SentencePiece, tiktoken and TreeTok."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import SAMPLE_FILES
+from evaluate.strings_to_cut import STRINGS
+from treetok import TreeTokenizer, TreetokError
+from treetok.evaluate.contestant import Contestant
+from treetok.evaluate.rivals.files import (
+    HuggingFaceContestant,
+    SentencePieceContestant,
+    TiktokenContestant,
+    load_contestant,
+    slices,
+)
+from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
+
+SIZE = 1200
+
+
+def byte_level_json(folder):
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    train(tokenizer, trainers.BpeTrainer(vocab_size=SIZE, initial_alphabet=alphabet, show_progress=False))
+    # Left on by whoever saved it: a rival that stops after three tokens would look very short.
+    tokenizer.enable_truncation(3)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def bert_json(folder):
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    specials = ["[UNK]", "[CLS]", "[SEP]"]
+    train(tokenizer, trainers.WordPieceTrainer(vocab_size=SIZE, special_tokens=specials, show_progress=False))
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 1), ("[SEP]", 2)])
+    tokenizer.save(str(folder / "bert.json"))
+    return folder / "bert.json"
+
+
+def metaspace_json(folder):
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    train(
+        tokenizer,
+        trainers.UnigramTrainer(vocab_size=SIZE, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False),
+    )
+    tokenizer.save(str(folder / "metaspace.json"))
+    return folder / "metaspace.json"
+
+
+def train(tokenizer, trainer):
+    tokenizer.train_from_iterator([path.read_text(encoding="utf-8") for path in SAMPLE_FILES], trainer)
+
+
+def sentencepiece_model(folder, **options):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    sentencepiece.SentencePieceTrainer.train(
+        input=[str(path) for path in SAMPLE_FILES],
+        model_prefix=str(folder / "small"),
+        vocab_size=SIZE,
+        minloglevel=2,
+        num_threads=1,
+        **options,
+    )
+    return folder / "small.model"
+
+
+def byte_fallback_model(folder):
+    return sentencepiece_model(folder, byte_fallback=True, model_type="bpe", normalization_rule_name="identity")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[byte_level_json, bert_json, metaspace_json, sentencepiece_model, byte_fallback_model],
+    ids=lambda make: make.__name__,
+)
+def from_file(request, tmp_path_factory) -> Contestant:
+    return load_contestant(request.param(tmp_path_factory.mktemp(request.param.__name__)))
+
+
+@pytest.mark.parametrize("string", STRINGS)
+def test_pieces_from_files_join_to_the_word(from_file, string):
+    pieces = from_file.segment(string)
+    assert "".join(pieces) == string.strip(), from_file.name
+    assert all(pieces)
+
+
+@given(st.text(max_size=12).filter(str.strip))
+def test_pieces_from_files_join_to_any_string(from_file, string):
+    assert "".join(from_file.segment(string)) == string
+
+
+def test_files_are_contestants_of_their_size(from_file):
+    assert isinstance(from_file, Contestant)
+    assert from_file.vocabulary_size == SIZE
+
+
+def test_files_cut_words_as_inside_a_sentence(from_file):
+    """As the tokens of a sentence say, without their markers."""
+    for word in ("the", "light", "walked"):
+        tokens = from_file.tokenize(f"see the {word}")
+        pieces = from_file.segment(word)
+        bare = [token.strip("▁Ġ").removeprefix("##") for token in tokens]
+        assert "".join(bare[-len(pieces) :]) == word
+        assert [piece for piece in bare[-len(pieces) :] if piece] == pieces or "▁" in tokens
+    assert len(from_file.segment("the")) == 1
+    assert len(from_file.tokenize("the light walked past the light again and again")) > 3
+    assert "[CLS]" not in from_file.tokenize("the light")
+
+
+def test_files_cut_unseen_characters_whole(from_file):
+    assert "".join(from_file.segment("a東b")) == "a東b"
+    assert all(piece.isprintable() for piece in from_file.segment("東京🙂"))
+
+
+def test_slices_of_a_word():
+    assert slices("abcd", [(0, 2), (2, 4)]) == ["ab", "cd"]
+    # Two tokens share a character: no cut inside either.
+    assert slices("aéb", [(0, 2), (1, 3)]) == ["aéb"]
+    # What no token covers goes with the token behind it, or with the last.
+    assert slices("a-b!", [(0, 1), (2, 3)]) == ["a", "-b!"]
+    assert slices("ab", []) == ["ab"]
+
+
+def small_encoding():
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    for token in (
+        b"th",
+        b"the",
+        b" the",
+        b" l",
+        b"ig",
+        b"ht",
+        b"ight",
+        "é".encode(),
+        b"\x9d\xb1",
+        b"\x9d\xb1\xe4",
+    ):
+        ranks[token] = len(ranks)
+    pattern = r" ?\w+|[^\w\s]+|\s+"
+    return tiktoken.Encoding("small", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<|end|>": 300})
+
+
+def test_tiktoken_encodings_cut_words():
+    """Made here, because encodings by name have to be downloaded."""
+    contestant = TiktokenContestant(small_encoding(), "small")
+    assert contestant.vocabulary_size == 301
+    assert contestant.segment("the") == ["the"]
+    assert contestant.segment("light") == ["l", "ight"]
+    assert contestant.segment("thé") == ["th", "é"]
+    # The bytes of a character are one piece, and tokens that share a character are not cut apart.
+    assert contestant.segment("京") == ["京"]
+    assert contestant.segment("東京") == ["東京"]
+    assert contestant.tokenize("the<|end|>")[0] == "the"
+    assert "<0xE4>" in contestant.tokenize("京")
+    for string in STRINGS:
+        assert "".join(contestant.segment(string)) == string.strip()
+
+
+def test_unknown_tiktoken_encodings_are_refused():
+    pytest.importorskip("tiktoken")
+    with pytest.raises(TreetokError, match=r"no encoding 'gpt17': choose one of .*cl100k_base"):
+        load_contestant("tiktoken:gpt17")
+
+
+def test_a_failed_download_is_one_line(monkeypatch):
+    tiktoken = pytest.importorskip("tiktoken")
+
+    def fail(name):
+        raise ConnectionError("no route\nto host")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", fail)
+    with pytest.raises(TreetokError, match="cannot get the encoding 'gpt2': no route to host"):
+        load_contestant("tiktoken:gpt2")
+
+
+# ---- finding them
+
+
+def test_contestants_by_name_and_path(tmp_path, uncased):
+    assert load_contestant("en").name == "TreeTok en"
+    assert load_contestant("en", name="ours").name == "ours"
+    uncased.save(tmp_path / "mine")
+    mine = load_contestant(tmp_path / "mine")
+    assert isinstance(mine, TreeTokContestant) and mine.name == "TreeTok mine"
+    assert mine.vocabulary_size == uncased.vocab_size
+    assert mine.segment("Lighthouses") == uncased.segment("lighthouses")
+    assert mine.tokenize("the lighthouses") == uncased.tokenize("the lighthouses")
+    # A directory as Hugging Face keeps tokenizers.
+    (tmp_path / "theirs").mkdir()
+    theirs = load_contestant(byte_level_json(tmp_path / "theirs"))
+    assert isinstance(theirs, HuggingFaceContestant) and theirs.name == "theirs"
+    spm = load_contestant(str(sentencepiece_model(tmp_path)))
+    assert isinstance(spm, SentencePieceContestant) and spm.name == "small"
+
+
+def test_treetok_tokenizers_may_have_trees_of_their_own(tmp_path):
+    assert isinstance(TreeTokContestant(TreeTokenizer.load("en")).segment("word"), list)
+    with pytest.raises(TreetokError):
+        load_contestant(tmp_path)
+
+
+def test_what_cannot_be_loaded_is_named(tmp_path):
+    for spec in ("no-such.json", "no-such.model"):
+        with pytest.raises(TreetokError, match=rf"cannot read .*{spec}: No such file"):
+            load_contestant(tmp_path / spec)
+    with pytest.raises(TreetokError, match="no-such-tokenizer"):
+        load_contestant("no-such-tokenizer")
+    for spec in (3, "", b"en"):
+        with pytest.raises(TreetokError, match="a name or a path"):
+            load_contestant(spec)
+    (tmp_path / "bad.json").write_text(json.dumps({"model": {}}))
+    with pytest.raises(TreetokError, match=r"bad\.json is not a tokenizer\.json of Hugging Face: \S+"):
+        load_contestant(tmp_path / "bad.json")
+    (tmp_path / "bad.model").write_bytes(b"nothing of the kind")
+    with pytest.raises(TreetokError, match=r"bad\.model is not a model of SentencePiece: \S+"):
+        load_contestant(tmp_path / "bad.model")
