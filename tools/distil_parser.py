@@ -2,6 +2,8 @@
 
     PYTHONPATH=src python tools/distil_parser.py RUN OUT --minutes 3 [--made-up 300000] [--vocab-size 30000]
 
+RUN has the trees of words and the members of the committee that gave them.
+
 Needs nothing but the project's folder. Writes parser.safetensors and agreement.json.
 """
 
@@ -14,33 +16,19 @@ import time
 from pathlib import Path
 
 import safetensors.numpy
-import safetensors.torch
 
-from treetok.model.checkpoint import HEAD, PARAMETERS
-from treetok.model.composition import CompositionModel
-from treetok.model.configuration import CompositionSizes
 from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, distil, segmentation_agreement
 from treetok.model.induction import CompositionTrees
+from treetok.model.learning import united_morphemes
 from treetok.model.lesson import made_up_words
+from treetok.model.member import Member
 from treetok.model.presets import PRESETS
 from treetok.segment import Segmenter
 from treetok.storage.names import PARSER
 from treetok.training import covering_characters
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from words_of_run import WordsOfRun
-
-
-def teacher_of(run: Path, words: WordsOfRun, device: str) -> CompositionTrees:
-    """The composition model of a run."""
-    head = json.loads((run / HEAD).read_text(encoding="utf-8"))
-    sizes = CompositionSizes(**head["configuration"]["composition"])
-    model = CompositionModel(sizes, len(words.morphemes)).to(device)
-    saved = safetensors.torch.load((run / PARAMETERS).read_bytes())
-    prefix = "composition."
-    tensors = {name[len(prefix) :]: t for name, t in saved.items() if name.startswith(prefix)}
-    model.load_state_dict(tensors)
-    return CompositionTrees(model, words.morphemes, device)
 
 
 def main() -> None:
@@ -56,11 +44,12 @@ def main() -> None:
     began = time.monotonic()
     device = chosen_device("auto")
     words = WordsOfRun.load(options.run)
+    members = [Member.load(path, device) for path in sorted(options.run.glob("member-*.safetensors"))]
     scores = words.scores()
     made_up = {}
     if options.made_up:
         strings = made_up_words(list(scores), options.made_up)
-        teacher = teacher_of(options.run, words, device)
+        teacher = CompositionTrees(members, device)
         made_up = dict(zip(strings, teacher.split_scores(strings), strict=True))
     seconds = time.monotonic() - began
     print(json.dumps({"words": len(scores), "made up": len(made_up), "seconds": seconds}), flush=True)
@@ -76,7 +65,7 @@ def main() -> None:
     def report(news: DistillationReport) -> None:
         print(json.dumps(vars(news)), flush=True)
 
-    distilled = distil(scores, words.counts, words.morphemes, sizes, settings, device, report, made_up)
+    distilled = distil(scores, words.counts, united_morphemes(members), sizes, settings, device, report, made_up)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / PARSER).write_bytes(safetensors.numpy.save(distilled.parser.arrays()))
     alphabet = covering_characters(words.counts, 0.9999)

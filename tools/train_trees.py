@@ -1,15 +1,17 @@
-"""Train the composition model on one corpus file for so many minutes, going on from a checkpoint if there is one.
+"""Train composition models on one corpus file for so many minutes, going on from where an earlier run stopped.
 
     PYTHONPATH=src python tools/train_trees.py CORPUS OUT --minutes 9.5 [--resume EARLIER_OUT] [--gold TSV]...
 
-Needs nothing but the project's folder: no installation, no network. Writes a checkpoint, the trees of all words of
-the corpus and the morphemes; with the paper's sizes every file is below 16 MB.
+Needs nothing but the project's folder: no installation, no network. Writes one file for every member of the
+committee that is trained to the end, the checkpoint of one that is not, and the trees of all words of the corpus;
+with the paper's sizes every file is below 16 MB.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import gc
 import json
 import time
 from pathlib import Path
@@ -24,14 +26,16 @@ from treetok.evaluate.metrics.tree_recall import tree_recall
 from treetok.evaluate.trees import OverStrings
 from treetok.lexicon import Lexicon
 from treetok.model.assembly import assemble_trainer, chart_words
-from treetok.model.checkpoint import load_checkpoint, save_checkpoint
+from treetok.model.checkpoint import HEAD, load_checkpoint, save_checkpoint
 from treetok.model.device import chosen_device
 from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees
 from treetok.model.learning import start_compiling
-from treetok.model.morphemes import find_morphemes
+from treetok.model.member import Member
+from treetok.model.morphemes import MorphemeSettings, find_morphemes
 from treetok.model.presets import PRESETS
-from treetok.model.training import StepReport
+from treetok.model.training import StepReport, Trainer
 from treetok.sources import scores_of_words
+from treetok.storage.whole import has_file
 from treetok.text import profile_named
 from treetok.tree import Tree
 from words_of_run import WordsOfRun
@@ -47,27 +51,39 @@ def recall_of(gold: GoldFile, source: CompositionTrees) -> list[float]:
     ]
 
 
+def morpheme_settings(text: str) -> MorphemeSettings:
+    """`bpe`, `bpe:5000`, `unigram:10000:0.5`: how, size, power of counts."""
+    how, size, power = [*text.split(":"), "", ""][:3]
+    return MorphemeSettings(how, **({"size": int(size)} if size else {}), count_power=float(power or 1))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--minutes", type=float, default=9.0, help="stop training after so many, saving all")
-    parser.add_argument("--steps", type=int, help="length of the whole schedule, over all runs")
+    parser.add_argument("--steps", type=int, help="of every member, over all runs")
     parser.add_argument("--resume", type=Path, help="a directory that an earlier run wrote")
     parser.add_argument(
         "--gold", type=Path, action="append", default=[], help="gold to score trees with, on the way"
     )
     parser.add_argument("--preset", default="fast", choices=PRESETS)
+    parser.add_argument(
+        "--member",
+        type=morpheme_settings,
+        action="append",
+        metavar="HOW[:SIZE[:POWER]]",
+        help="instead of the preset's: morphemes of a member, as bpe:10000 or unigram:10000:0.5",
+    )
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count-power", type=float)
     parser.add_argument("--learning-rate", type=float)
-    parser.add_argument("--morphemes", help="bpe, unigram or a file")
-    parser.add_argument("--morpheme-count-power", type=float)
-    parser.add_argument("--morpheme-size", type=int)
     parser.add_argument("--report-every", type=int, default=100)
-    parser.add_argument("--evaluate-every", type=int, default=1000)
+    parser.add_argument("--evaluate-every", type=int, default=500)
     options = parser.parse_args()
     began = time.monotonic()
-    deadline = began + 60 * options.minutes
+    # The last minute is for the trees of all words.
+    deadline = began + 60 * options.minutes - 60
     options.out.mkdir(parents=True, exist_ok=True)
 
     def say(**news: object) -> None:
@@ -78,64 +94,88 @@ def main() -> None:
 
     device = chosen_device("auto")
     preset = PRESETS[options.preset]
-    model = changed(
-        preset.model,
-        objective=changed(preset.model.objective, count_power=options.count_power),
-    )
-    settings = changed(
-        preset.training,
-        steps=options.steps,
-        learning_rate=options.learning_rate,
-    )
-    compiling = start_compiling(dataclasses.replace(preset, model=model), device)
-    sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    counts = chart_words(sequence, model)
-    say(read=len(sequence.numbers), words=len(counts))
-    morphemes = find_morphemes(
-        counts,
-        changed(
-            preset.morphemes,
-            how=options.morphemes,
-            size=options.morpheme_size,
-            count_power=options.morpheme_count_power,
+    preset = dataclasses.replace(
+        preset,
+        model=changed(preset.model, objective=changed(preset.model.objective, count_power=options.count_power)),
+        training=changed(
+            preset.training, steps=options.steps, learning_rate=options.learning_rate, seed=options.seed
         ),
+        committee=tuple(options.member or preset.committee),
     )
-    say(morphemes=len(morphemes))
-    trainer = assemble_trainer(sequence, model, settings, morphemes, device, preset.parser)
-    if options.resume:
-        load_checkpoint(trainer, options.resume)
+    compiling = start_compiling(preset, device)
+    sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
+    counts = chart_words(sequence, preset.model)
+    say(read=len(sequence.numbers), words=len(counts))
     gold = {path.stem: read_gold(path) for path in options.gold}
-    teacher = CompositionTrees(trainer.learner.composition, morphemes, device, reading=preset.reading)
-    if compiling is not None:
-        compiling.join()
-    say(starting_at=trainer.step)
-    trainer.take_step()
-    if device == "cuda":
-        torch.cuda.synchronize()
-        say(first_step_done=True, memory_gb=round(torch.cuda.max_memory_allocated() / 1e9, 1))
+    members: list[Member] = []
 
-    def say_recall(**news: object) -> None:
-        for reading, name_of in ((preset.reading, "{}"), (AS_IN_THE_PAPER, "{}_as_in_the_paper")):
-            trees = CompositionTrees(trainer.learner.composition, morphemes, device, reading=reading)
-            say(**news, **{name_of.format(name): recall_of(rows, trees) for name, rows in gold.items()})
+    def say_recall(current: list[Member], **news: object) -> None:
+        """Of the committee so far; also of the trees of its last member as the paper reads them."""
+        for voices, reading, name_of in (
+            (members + current, preset.reading, "{}"),
+            ((members + current)[-1:], AS_IN_THE_PAPER, "{}_as_in_the_paper"),
+        ):
+            trees = CompositionTrees(voices, device, reading=reading)
+            say(
+                **news,
+                members=len(voices),
+                **{name_of.format(name): recall_of(rows, trees) for name, rows in gold.items()},
+            )
 
-    def report(news: StepReport) -> None:
-        say(**{name: round(value, 4) for name, value in news.figures().items()})
-        if news.step % options.evaluate_every == 0:
-            say_recall(step=news.step)
+    def train(trainer: Trainer, member: Member) -> bool:
+        """Whether training came to its end."""
 
-    # A minute before the end, for the trees of all words and the checkpoint.
-    while trainer.step < settings.steps and time.monotonic() < deadline - 60:
-        until = trainer.step - trainer.step % options.report_every + options.report_every
-        if not trainer.run(report, report_every=options.report_every, until=until, validate_every=1000):
+        def report(news: StepReport) -> None:
+            say(member=len(members) + 1, **{name: round(value, 4) for name, value in news.figures().items()})
+            if news.step % options.evaluate_every == 0 and gold:
+                say_recall([member], step=news.step)
+
+        say(member=len(members) + 1, morphemes=len(member.morphemes), starting_at=trainer.step)
+        trainer.take_step()
+        if device == "cuda":
+            torch.cuda.synchronize()
+            say(first_step_done=True, memory_gb=round(torch.cuda.max_memory_allocated() / 1e9, 1))
+        while trainer.step < trainer.settings.steps and time.monotonic() < deadline:
+            until = trainer.step - trainer.step % options.report_every + options.report_every
+            if not trainer.run(report, report_every=options.report_every, until=until, validate_every=1000):
+                return False
+        return trainer.step == trainer.settings.steps
+
+    for number, how in enumerate(preset.committee):
+        name = f"member-{number + 1}.safetensors"
+        if options.resume and (options.resume / name).exists():
+            members.append(Member.load(options.resume / name, device))
+            continue
+        morphemes = find_morphemes(counts, how)
+        settings = preset.settings_of_member(number)
+        trainer = assemble_trainer(sequence, preset.model, settings, morphemes, device, preset.parser)
+        if options.resume and has_file(options.resume, HEAD):
+            load_checkpoint(trainer, options.resume)
+            options.resume = None
+        if compiling is not None:
+            compiling.join()
+        member = Member(trainer.learner.composition, morphemes)
+        if not train(trainer, member):
+            say(stopped_at=trainer.step)
+            save_checkpoint(trainer, options.out)
             break
-    say(step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
-    save_checkpoint(trainer, options.out)
-    say_recall(final=True)
+        members.append(member)
+        say(member=len(members), step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
+        del trainer
+        gc.collect()
+        if device == "cuda":
+            torch.cuda.empty_cache()
+    for number, member in enumerate(members):
+        member.save(options.out / f"member-{number + 1}.safetensors")
+    if len(members) < len(preset.committee):
+        say(to_be_gone_on=True)
+        return
+    say_recall([], final=True)
     words = sorted(word for word in counts if len(word) > 1)
+    teacher = CompositionTrees(members, device, reading=preset.reading)
     lexicon = Lexicon.from_scores(dict(zip(words, teacher.split_scores(words), strict=True)))
     say(trees=len(lexicon))
-    WordsOfRun(lexicon, counts, morphemes).save(options.out)
+    WordsOfRun(lexicon, counts).save(options.out)
     say(saved=True)
 
 

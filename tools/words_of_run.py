@@ -1,4 +1,4 @@
-"""What a training run leaves beside its checkpoint: words, counts, trees and morphemes, in one file."""
+"""What a training run leaves beside its members: the words of the text, their counts and trees, in one file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import safetensors.numpy
 
 from treetok.lexicon import Lexicon
-from treetok.model.morphemes import MorphemeVocabulary
 
 FILE = "words.safetensors"
 
@@ -18,29 +17,22 @@ FILE = "words.safetensors"
 class WordsOfRun:
     lexicon: Lexicon
     counts: dict[str, int]
-    morphemes: MorphemeVocabulary
 
     def save(self, directory: Path) -> None:
-        def as_bytes(text: str) -> np.ndarray:
-            return np.frombuffer(text.encode(), dtype=np.uint8)
-
         arrays = {
-            "text": as_bytes(self.lexicon.text),
+            "text": np.frombuffer(self.lexicon.text.encode(), dtype=np.uint8),
             "lengths": self.lexicon.lengths,
             "depths": self.lexicon.depths,
             "counts": np.array([self.counts[word] for word in self.lexicon.words()], dtype=np.int64),
-            "characters": as_bytes("".join(self.morphemes.characters)),
-            "morphemes": as_bytes("\n".join(self.morphemes.longer)),
         }
         (directory / FILE).write_bytes(safetensors.numpy.save(arrays))
 
     @classmethod
     def load(cls, directory: Path) -> WordsOfRun:
         arrays = safetensors.numpy.load((directory / FILE).read_bytes())
-        text = {name: arrays[name].tobytes().decode() for name in ("text", "characters", "morphemes")}
-        lexicon = Lexicon(text["text"], arrays["lengths"], arrays["depths"])
+        lexicon = Lexicon(arrays["text"].tobytes().decode(), arrays["lengths"], arrays["depths"])
         counts = dict(zip(lexicon.words(), arrays["counts"].tolist(), strict=True))
-        return cls(lexicon, counts, MorphemeVocabulary(text["characters"], text["morphemes"].split("\n")))
+        return cls(lexicon, counts)
 
     def scores(self) -> dict[str, np.ndarray]:
         """Minus the depth of every split of every word."""

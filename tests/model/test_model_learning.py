@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +17,14 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreeTokenizer, TreetokError  # noqa: E402
 from treetok.model import presets  # noqa: E402
+from treetok.model.composition import CompositionModel  # noqa: E402
 from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
 from treetok.model.distillation import DistillationSettings  # noqa: E402
+from treetok.model.induction import CompositionTrees  # noqa: E402
 from treetok.model.learning import learn_trees  # noqa: E402
-from treetok.model.morphemes import MorphemeSettings  # noqa: E402
+from treetok.model.member import Member  # noqa: E402
+from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary  # noqa: E402
 from treetok.model.parser import ParserSizes  # noqa: E402
 from treetok.model.presets import Preset  # noqa: E402
 from treetok.model.training import TrainingSettings  # noqa: E402
@@ -35,7 +39,7 @@ MINUTE = Preset(
         longest_word=9,
     ),
     TrainingSettings(steps=12, sequences=4, words_a_sequence=8, warmup_steps=2),
-    MorphemeSettings("unigram", 150, count_power=0.5),
+    (MorphemeSettings("unigram", 150, count_power=0.5), MorphemeSettings("bpe", 100)),
     ParserSizes(dimension=8, heads=2, hidden=16, layers=1),
     DistillationSettings(epochs=2, words_a_batch=128),
 )
@@ -56,7 +60,7 @@ def test_a_tokenizer_is_trained_saved_and_loaded(tmp_path):
     long_word = "walkingly" * 5
     tokenizer = train([TEXT, long_word], checkpoints=tmp_path / "training")
     assert tokenizer.settings["trees"] == "neural"
-    assert tokenizer.settings["steps"] == 12
+    assert [member["steps"] for member in tokenizer.settings["members"]] == [12, 12]
     assert 0 <= tokenizer.settings["cut_as_the_model_would_of_unseen_words"] <= 1
     assert tokenizer.settings["unseen_words"] > 10
     tokenizer.save(tmp_path / "tokenizer")
@@ -65,8 +69,9 @@ def test_a_tokenizer_is_trained_saved_and_loaded(tmp_path):
         assert again.tree(word).brackets() == tokenizer.tree(word).brackets()
         assert again.segment(word) == tokenizer.segment(word)
         assert "".join(again.segment(word)) == word
-    lines = (tmp_path / "training" / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(lines[-1])["step"] == 12
+    for member in ("member-1", "member-2"):
+        lines = (tmp_path / "training" / member / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        assert json.loads(lines[-1])["step"] == 12
 
 
 @pytest.mark.usefixtures("tiny_preset")
@@ -98,6 +103,39 @@ def test_resuming_a_finished_run_trains_no_more(tmp_path):
         train([TEXT], checkpoints=tmp_path)
     again = train([TEXT], checkpoints=tmp_path, resume=True)
     assert first.parts.entries == again.parts.entries
+
+
+@pytest.mark.usefixtures("tiny_preset")
+def test_a_run_goes_on_with_the_members_it_did_not_come_to(tmp_path):
+    first = train([TEXT], checkpoints=tmp_path)
+    shutil.rmtree(tmp_path / "member-2")
+    before = (tmp_path / "member-1" / "parameters.safetensors").read_bytes()
+    again = train([TEXT], checkpoints=tmp_path, resume=True)
+    assert (tmp_path / "member-1" / "parameters.safetensors").read_bytes() == before
+    assert first.parts.entries == again.parts.entries
+    assert first.parts.lexicon.depths.tolist() == again.parts.lexicon.depths.tolist()
+
+
+def test_a_member_is_kept_in_a_file(tmp_path):
+    morphemes = MorphemeVocabulary("ab\n", ["ab", "ba"])
+    torch.manual_seed(0)
+    member = Member(CompositionModel(MINUTE.model.composition, len(morphemes)), morphemes)
+    path = tmp_path / "member-1.safetensors"
+    member.save(path)
+    again = Member.load(path)
+    assert (again.morphemes.characters, again.morphemes.longer) == (["\n", "a", "b"], ["ab", "ba"])
+    for name, weight in member.composition.state_dict().items():
+        assert torch.equal(again.composition.state_dict()[name], weight.half().float())
+    words = ["abab", "ba", "baaab"]
+    for one, other in zip(*(CompositionTrees([m]).split_scores(words) for m in (member, again)), strict=True):
+        assert one.tolist() == other.tolist()
+    whole = path.read_bytes()
+    for broken in (b"", whole[:-5], whole.replace(b"heads", b"hands"), b"x" * len(whole)):
+        path.write_bytes(broken)
+        with pytest.raises(TreetokError, match=r"member-1\.safetensors is damaged"):
+            Member.load(path)
+    with pytest.raises(TreetokError, match="cannot read"):
+        Member.load(tmp_path / "none.safetensors")
 
 
 @pytest.mark.usefixtures("tiny_preset")
@@ -150,7 +188,7 @@ def test_sigterm_stops_the_command_with_a_checkpoint(tmp_path):
     command += ["--profile", "uncased", "--device", "cpu"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
-    log = out / "training" / "log.jsonl"
+    log = out / "training" / "member-1" / "log.jsonl"
     end = time.monotonic() + 120
     while not log.exists() and time.monotonic() < end:
         time.sleep(0.1)
@@ -158,7 +196,7 @@ def test_sigterm_stops_the_command_with_a_checkpoint(tmp_path):
     errors = process.communicate(timeout=60)[1]
     assert process.returncode == 1
     assert f"{out / 'training'} has a checkpoint: go on with --resume" in errors
-    step = json.loads((out / "training" / "checkpoint.json").read_text(encoding="utf-8"))["step"]
+    step = json.loads((out / "training" / "member-1" / "checkpoint.json").read_text(encoding="utf-8"))["step"]
     assert step >= 10
     assert not (out / "treetok.json").exists()
 
@@ -173,15 +211,16 @@ def test_a_checkpoint_of_another_text_is_refused(tmp_path):
     train([TEXT], checkpoints=tmp_path)
     with pytest.raises(TreetokError, match="of another run: text:"):
         train([TEXT + " one more"], checkpoints=tmp_path, resume=True)
-    parameters = tmp_path / "parameters.safetensors"
+    directory = tmp_path / "member-1"
+    parameters = directory / "parameters.safetensors"
     content = bytearray(parameters.read_bytes())
     content[-3] ^= 1
     parameters.write_bytes(content)
     with pytest.raises(TreetokError, match=r"parameters\.safetensors is damaged: its checksum"):
         train([TEXT], checkpoints=tmp_path, resume=True)
-    head = json.loads((tmp_path / "checkpoint.json").read_text(encoding="utf-8"))
+    head = json.loads((directory / "checkpoint.json").read_text(encoding="utf-8"))
     for step in ("abc", -5, 3.5, 10**6):
-        (tmp_path / "checkpoint.json").write_text(json.dumps(head | {"step": step}), encoding="utf-8")
+        (directory / "checkpoint.json").write_text(json.dumps(head | {"step": step}), encoding="utf-8")
         with pytest.raises(TreetokError, match=r"checkpoint\.json is damaged: there is no step"):
             train([TEXT], checkpoints=tmp_path, resume=True)
 

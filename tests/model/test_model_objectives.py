@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
-from treetok import Tree  # noqa: E402
+from treetok import Tree, TreetokError  # noqa: E402
 from treetok.corpus.sequences import read_sequence  # noqa: E402
 from treetok.model.batches import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
 from treetok.model.complete_chart import CompleteCharts  # noqa: E402
@@ -20,6 +20,7 @@ from treetok.model.configuration import (  # noqa: E402
     Objective,
 )
 from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees, TreeReading  # noqa: E402
+from treetok.model.member import Member  # noqa: E402
 from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
 from treetok.model.objectives import TreeLearner  # noqa: E402
 from treetok.model.reference import RecursiveModel  # noqa: E402
@@ -150,7 +151,7 @@ def test_every_word_is_chosen_where_it_stands():
 def test_trees_split_at_the_highest_weight(seed, monkeypatch):
     monkeypatch.setattr("treetok.model.induction.LETTERS_AT_ONCE", 12)
     words, _, learner, recursive, morphemes = make(seed, Objective())
-    source = CompositionTrees(learner.composition, morphemes, reading=AS_IN_THE_PAPER)
+    source = CompositionTrees([Member(learner.composition, morphemes)], reading=AS_IN_THE_PAPER)
     words = [*words, "abcabc", "b", "xax"]
 
     def spans(word, start=0):
@@ -180,31 +181,36 @@ def all_trees(start, end):
 @pytest.mark.parametrize("seed", range(6))
 @torch.no_grad()
 def test_trees_have_the_most_expected_spans_of_all_trees(seed):
-    words, _, learner, recursive, morphemes = make(seed, Objective())
-    learner.composition.inside.score.weight *= 20
     reading = TreeReading(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
-    source = CompositionTrees(learner.composition, morphemes, reading=reading)
-    words = [word for word in {*words, "abcabc", "bb", "c"} if len(word) <= 7]
+    # Every third time two models, whose expectations are summed.
+    made = [make(other, Objective()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
+    members = [Member(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
+    for member in members:
+        member.composition.inside.score.weight *= 20
+    recursive_of = [recursive for _, _, _, recursive, _ in made]
+    source = CompositionTrees(members, reading=reading)
+    words = [word for word in {*made[0][0], "abcabc", "bb", "c"} if len(word) <= 7]
 
     @cache
-    def weights(string):
-        embedding = learner.composition.embedding.weight
-        own = embedding[morphemes.number(string) if reading.own_morpheme else 0][None]
+    def weights(number, string):
+        member, recursive = members[number], recursive_of[number]
+        embedding = member.composition.embedding.weight
+        own = embedding[member.morphemes.number(string) if reading.own_morpheme else 0][None]
         scores = [
-            learner.composition.inside(
+            member.composition.inside(
                 recursive.inside(string[:k])[0][None], recursive.inside(string[k:])[0][None], own
             )[0]
             for k in range(1, len(string))
         ]
         return (torch.cat(scores).double() / reading.temperature).softmax(0).tolist()
 
-    def probability(word, tree):
+    def probability(number, word, tree):
         inner = set(tree)
         product = 1.0
         for start, end in tree:
             for k in range(1, end - start):
                 if {(start, start + k), (start + k, end)} <= inner:
-                    product *= weights(word[start:end])[k - 1]
+                    product *= weights(number, word[start:end])[k - 1]
         return product
 
     for word, scores in zip(words, source.split_scores(words), strict=True):
@@ -212,7 +218,16 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
         expected = Counter()
         for tree in trees:
             for span in tree:
-                expected[span] += probability(word, tree)
-        assert expected[0, len(word)] == pytest.approx(1)
+                expected[span] += sum(probability(number, word, tree) for number in range(len(members)))
+        assert expected[0, len(word)] == pytest.approx(len(members))
         most = max(sum(expected[span] for span in tree) for tree in trees)
         assert sum(expected[span] for span in Tree(word, scores).spans()) == pytest.approx(most, abs=1e-4)
+
+
+def test_trees_as_in_the_paper_come_from_one_model():
+    *_, learner, _, morphemes = make(0, Objective())
+    members = [Member(learner.composition, morphemes)] * 2
+    with pytest.raises(TreetokError, match="from one composition model, not from several"):
+        CompositionTrees(members, reading=AS_IN_THE_PAPER)
+    with pytest.raises(TreetokError, match="at least one"):
+        CompositionTrees([])

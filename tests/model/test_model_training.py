@@ -24,6 +24,7 @@ from treetok.model.configuration import (  # noqa: E402
     Objective,
 )
 from treetok.model.induction import CompositionTrees  # noqa: E402
+from treetok.model.member import Member  # noqa: E402
 from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.presets import PRESETS  # noqa: E402
 from treetok.model.training import TrainingSettings  # noqa: E402
@@ -60,7 +61,9 @@ def trained_recall(morphs, settings, objective=None, **options):
     trainer, morphemes = make_trainer(settings, objective, dropout=0.0, **options)
     assert trainer.run()
     overriding = trainer.learner.configuration.objective.morph_overriding
-    return recall(CompositionTrees(trainer.learner.composition, morphemes, morph_overriding=overriding), morphs)
+    return recall(
+        CompositionTrees([Member(trainer.learner.composition, morphemes)], morph_overriding=overriding), morphs
+    )
 
 
 class TreesBy:

@@ -145,6 +145,7 @@ class CompositionModel(nn.Module):
 
     def __init__(self, sizes: CompositionSizes, morphemes: int) -> None:
         super().__init__()
+        self.sizes = sizes
         self.embedding = nn.Embedding(morphemes, sizes.dimension)
         nn.init.normal_(self.embedding.weight, std=0.1)
         nn.init.zeros_(self.embedding.weight.data[0])

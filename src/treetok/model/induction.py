@@ -5,6 +5,9 @@ split of each span for certain. We do better by default (docs/training.md): the 
 probability of every tree, and of all trees the one is taken whose spans are expected to be right most often
 (`TreeReading`).
 
+What a model thinks of a span depends much on which morphemes it knows, and on chance. Where several models have
+been trained, with different morphemes, the probabilities they give a span are summed (`CompositionTrees`).
+
 Shapes: C cells of a level, K ways to split each; W words of equal length n, S starts.
 """
 
@@ -23,7 +26,7 @@ from treetok.errors import TreetokError
 from treetok.model.chart import ChartPlan, embedded_rows
 from treetok.model.complete_chart import CompleteCharts
 from treetok.model.composition import CompositionModel, norm
-from treetok.model.morphemes import MorphemeVocabulary
+from treetok.model.member import Member
 from treetok.model.substrings import SubstringTable, tabulate_substrings
 
 LETTERS_AT_ONCE = 40_000
@@ -82,12 +85,11 @@ def best_splits(scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, 
     return best.numpy()
 
 
-def best_expected_splits(
+def expected_spans(
     scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int, temperature: float
-) -> npt.NDArray[np.int64]:
-    """[word, start, width]: the width of the left part in the tree with the most expected spans; ties go left."""
+) -> Tensor:
+    """[word, start, width]: the probability that a span is in the tree, as in `chart.span_weights`."""
     device = scores[n].device
-    # The probability that a span is in the tree, as in `chart.span_weights`.
     expected = torch.zeros((words, n, n + 1), device=device)
     expected[:, 0, n] = 1
     for width in range(n, 1, -1):
@@ -97,8 +99,14 @@ def best_expected_splits(
         for k in range(1, width):
             expected[:, :starts, k] += from_parent_WSK[:, :, k - 1]
             expected[:, k : k + starts, width - k] += from_parent_WSK[:, :, k - 1]
+    return expected
+
+
+def best_expected_splits(expected: Tensor) -> npt.NDArray[np.int64]:
+    """[word, start, width]: the width of the left part in the tree with the most expected spans; ties go left."""
+    n = expected.shape[1]
     value = torch.zeros_like(expected)
-    best = torch.zeros((words, n, n + 1), dtype=torch.int64, device=device)
+    best = torch.zeros_like(expected, dtype=torch.int64)
     for width in range(2, n + 1):
         starts = n - width + 1
         of_split_WSK = torch.stack(
@@ -143,19 +151,22 @@ def rows_of_spans(
 
 
 class CompositionTrees:
-    """The composition model as a source of trees: the teacher of the parser, and slow without a GPU."""
+    """Composition models as a source of trees: the teacher of the parser, and slow without a GPU."""
 
     def __init__(
         self,
-        model: CompositionModel,
-        morphemes: MorphemeVocabulary,
+        members: Sequence[Member],
         device: torch.device | str = "cpu",
         morph_overriding: bool = True,
         reading: TreeReading | None = None,
     ) -> None:
-        self.model, self.morphemes, self.device = model, morphemes, device
+        self.members, self.device = members, device
         self.morph_overriding = morph_overriding
         self.reading = reading or TreeReading()
+        if not members:
+            raise TreetokError("trees need at least one composition model")
+        if len(members) > 1 and not self.reading.expected_spans:
+            raise TreetokError("trees as in the paper come from one composition model, not from several")
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
         """Minus the depth of every split in the best tree of each word."""
@@ -178,13 +189,18 @@ class CompositionTrees:
     def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
         """Words that are sorted by length."""
         table = tabulate_substrings(words)
-        charts = CompleteCharts(table, self.morphemes.numbers(table.strings(words)), self.device)
-        by_length = np.argsort(-table.lengths, kind="stable")
-        plan = charts.plan(torch.from_numpy(by_length).to(self.device), outside=False)
-        was_training = self.model.training
-        self.model.eval()
-        scores = split_scores_by_width(self.model, plan, self.morph_overriding, self.reading.own_morpheme)
-        self.model.train(was_training)
+        strings = table.strings(words)
+        by_length = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(self.device)
+        scores_of_members = []
+        for member in self.members:
+            charts = CompleteCharts(table, member.morphemes.numbers(strings), self.device)
+            plan = charts.plan(by_length, outside=False)
+            was_training = member.composition.training
+            member.composition.eval()
+            scores_of_members.append(
+                split_scores_by_width(member.composition, plan, self.morph_overriding, self.reading.own_morpheme)
+            )
+            member.composition.train(was_training)
         trees: list[npt.NDArray[np.float32]] = []
         for n in range(1, table.widest + 1):
             of_length = np.flatnonzero(table.lengths == n)
@@ -193,9 +209,11 @@ class CompositionTrees:
                 continue
             rows = rows_of_spans(table, of_length, n, self.device)
             if self.reading.expected_spans:
-                temperature = self.reading.temperature
-                best = best_expected_splits(scores, rows, len(of_length), n, temperature)
+                expected = torch.zeros((len(of_length), n, n + 1), device=self.device)
+                for scores in scores_of_members:
+                    expected += expected_spans(scores, rows, len(of_length), n, self.reading.temperature)
+                best = best_expected_splits(expected)
             else:
-                best = best_splits(scores, rows, len(of_length), n)
+                best = best_splits(scores_of_members[0], rows, len(of_length), n)
             trees += list(walk_trees(n, best))
         return trees

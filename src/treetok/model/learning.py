@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import torch
 
 from treetok.corpus.sequences import WordSequence, read_sequence
 from treetok.errors import TreetokError
@@ -20,7 +23,8 @@ from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, Distilled, distil
 from treetok.model.induction import CompositionTrees
 from treetok.model.lesson import SHORTEST_WORD
-from treetok.model.morphemes import find_morphemes
+from treetok.model.member import Member
+from treetok.model.morphemes import MorphemeVocabulary, find_morphemes
 from treetok.model.presets import PRESETS, Preset, preset_named
 from treetok.model.training import StepReport, Trainer
 from treetok.model.training_log import TrainingLog
@@ -68,8 +72,8 @@ def learn_trees(
 ) -> LearnedTrees:
     """Learn from running text; trees of `words` (letters, as the profile gives them) come back with the parser.
 
-    checkpoints: a directory for checkpoints and the log; without one nothing is kept.
-    resume: go on from the checkpoint there.
+    checkpoints: a directory for checkpoints and logs; without one nothing is kept.
+    resume: go on from the checkpoints there.
     """
     shown = progress or Progress(None)
     chosen, on_device = check_choices(preset, device, checkpoints, resume)
@@ -81,15 +85,26 @@ def learn_trees(
         check_corpus(sequence, chosen.model)
         check_words(sequence, chosen)
         chosen = chosen.for_text(len(sequence.numbers), seed)
-        with shown.stage("finding morphemes", None, "morphemes") as stage:
-            morphemes = find_morphemes(chart_words(sequence, chosen.model), chosen.morphemes)
-            stage.at(len(morphemes))
-        trainer = assemble_trainer(sequence, chosen.model, chosen.training, morphemes, on_device, chosen.parser)
-        if compiling is not None:
-            compiling.join()
-        train(trainer, checkpoints, resume, shown)
+        members, figures_of_members = [], []
+        for number in range(len(chosen.committee)):
+            with shown.stage("finding morphemes", None, "morphemes") as stage:
+                morphemes = find_morphemes(chart_words(sequence, chosen.model), chosen.committee[number])
+                stage.at(len(morphemes))
+            settings = chosen.settings_of_member(number)
+            trainer = assemble_trainer(sequence, chosen.model, settings, morphemes, on_device, chosen.parser)
+            if compiling is not None:
+                compiling.join()
+            directory = None if checkpoints is None else member_directory(checkpoints, number)
+            train(trainer, directory, resume, shown, f"{number + 1}/{len(chosen.committee)}")
+            members.append(Member(trainer.learner.composition, morphemes))
+            figures_of_members.append(figures_of(trainer))
+            # What the steps of one member were recorded in is room for the next.
+            del trainer
+            gc.collect()
+            if on_device.startswith("cuda"):
+                torch.cuda.empty_cache()
         overriding = chosen.model.objective.morph_overriding
-        teacher = CompositionTrees(trainer.learner.composition, morphemes, on_device, overriding, chosen.reading)
+        teacher = CompositionTrees(members, on_device, overriding, chosen.reading)
         counts = words_of_charts(words, sequence, chosen)
         scores = trees_of(teacher, sorted(counts), shown)
         with shown.stage("distilling the parser", chosen.distillation.epochs, "epochs") as stage:
@@ -97,11 +112,32 @@ def learn_trees(
             def report(news: DistillationReport) -> None:
                 stage.at(news.epoch)
 
-            distilled = distil(scores, counts, morphemes, chosen.parser, chosen.distillation, on_device, report)
+            all_morphemes = united_morphemes(members)
+            distilled = distil(
+                scores, counts, all_morphemes, chosen.parser, chosen.distillation, on_device, report
+            )
         longer = [word for word in words if word not in scores]
         scores |= scores_of_words(distilled.parser, longer)
-        figures = {"preset": preset_name(preset, chosen), "device": on_device.partition(":")[0]}
-        return LearnedTrees(scores, distilled, figures | figures_of(trainer, distilled))
+        figures = {
+            "preset": preset_name(preset, chosen),
+            "device": on_device.partition(":")[0],
+            "members": figures_of_members,
+            "whole_trees_as_the_model_on_unseen_words": round(distilled.agreement.whole_tree, 4),
+        }
+        return LearnedTrees(scores, distilled, figures)
+
+
+def member_directory(checkpoints: str | os.PathLike[str], number: int) -> Path:
+    """Where the checkpoint and the log of a member are kept; numbers begin at 0, names at 1."""
+    return Path(checkpoints) / f"member-{number + 1}"
+
+
+def united_morphemes(members: Sequence[Member]) -> MorphemeVocabulary:
+    """What the parser should know: the morphemes of all members."""
+    return MorphemeVocabulary(
+        {character for member in members for character in member.morphemes.characters},
+        {string for member in members for string in member.morphemes.longer},
+    )
 
 
 def check_choices(
@@ -114,13 +150,16 @@ def check_choices(
         if resume:
             raise TreetokError("there is no checkpoint to resume from: no directory for checkpoints was given")
         return chosen, on_device
-    directory = checked_target(checkpoints, CHECKPOINT_FILES, CHECKPOINT_HEAD)
-    has_checkpoint = has_file(directory, CHECKPOINT_HEAD)
+    whole = checked_target(checkpoints, (), CHECKPOINT_HEAD)
+    directories = [member_directory(whole, number) for number in range(len(chosen.committee))]
+    for directory in directories:
+        checked_target(directory, CHECKPOINT_FILES, CHECKPOINT_HEAD)
+    has_checkpoint = any(has_file(directory, CHECKPOINT_HEAD) for directory in directories)
     if resume and not has_checkpoint:
-        raise TreetokError(f"there is no checkpoint to resume from in {directory}")
+        raise TreetokError(f"there is no checkpoint to resume from in {whole}")
     if has_checkpoint and not resume:
         raise TreetokError(
-            f"{directory} has the checkpoint of an earlier run: resume it, or remove {directory} to begin anew"
+            f"{whole} has the checkpoint of an earlier run: resume it, or remove {whole} to begin anew"
         )
     return chosen, on_device
 
@@ -159,15 +198,15 @@ def words_of_charts(words: Sequence[str], sequence: WordSequence, preset: Preset
     return counts | {w: counts.get(w, 1) for w in words if len(w) <= preset.model.longest_word}
 
 
-def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: bool, shown: Progress) -> None:
-    """Train to the end, with checkpoints and a log where there is a directory for them."""
-    directory = None if checkpoints is None else Path(checkpoints)
-    if directory is not None and resume:
+def train(trainer: Trainer, directory: Path | None, resume: bool, shown: Progress, which: str) -> None:
+    """Train to the end, with checkpoints and a log where there is a directory for them. Where a run was stopped,
+    members that it did not come to begin anew."""
+    if directory is not None and resume and has_file(directory, CHECKPOINT_HEAD):
         load_checkpoint(trainer, directory)
     steps = trainer.settings.steps
     words_a_step = trainer.maker.sequences * trainer.maker.words_a_sequence
     log = None if directory is None else TrainingLog(directory, trainer.step)
-    name = f"learning trees from step {trainer.step}" if trainer.step else "learning trees"
+    name = f"learning trees {which}" + (f" from step {trainer.step}" if trainer.step else "")
     with shown.stage(name, (steps - trainer.step) * words_a_step, "words") as stage:
         first = trainer.step
 
@@ -184,16 +223,20 @@ def train(trainer: Trainer, checkpoints: str | os.PathLike[str] | None, resume: 
     if log is not None:
         log.close()
     if not finished:
-        how = "nothing was kept" if directory is None else f"{directory} has a checkpoint: go on with --resume"
+        how = (
+            "nothing was kept"
+            if directory is None
+            else f"{directory.parent} has a checkpoint: go on with --resume"
+        )
         raise TreetokError(f"stopped at step {trainer.step} of {steps}: {how}")
 
 
-def figures_of(trainer: Trainer, distilled: Distilled) -> dict[str, object]:
-    """What is worth knowing about a tokenizer whose trees were learned."""
+def figures_of(trainer: Trainer) -> dict[str, object]:
+    """What is worth knowing about a trained model."""
     figures: dict[str, object] = {
         "steps": trainer.step,
+        "morphemes": trainer.learner.composition.embedding.num_embeddings,
         "parameters": sum(parameter.numel() for parameter in trainer.learner.parameters()),
-        "whole_trees_as_the_model_on_unseen_words": round(distilled.agreement.whole_tree, 4),
     }
     if trainer.validation_batches:
         figures |= {

@@ -22,18 +22,27 @@ from treetok.model.training import TrainingSettings
 class Preset:
     """One dataclass for each component.
 
+    committee: a model is trained with the morphemes of each, one after the other; their trees are taken together.
     most_passes: a small text is not gone through more often than this, however many steps the settings say.
     most_words: of a large text so many running words are learned from.
     """
 
     model: ModelConfiguration = field(default_factory=ModelConfiguration)
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    morphemes: MorphemeSettings = field(default_factory=MorphemeSettings)
+    committee: tuple[MorphemeSettings, ...] = (MorphemeSettings(),)
     parser: ParserSizes = field(default_factory=ParserSizes)
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
     reading: TreeReading = field(default_factory=TreeReading)
     most_passes: int = 60
     most_words: int = 300_000_000
+
+    def __post_init__(self) -> None:
+        if not self.committee:
+            raise TreetokError("a committee has at least one member")
+
+    def settings_of_member(self, number: int) -> TrainingSettings:
+        """What the members are trained with: all the same but for the seed."""
+        return dataclasses.replace(self.training, seed=self.training.seed + number)
 
     def for_text(self, running_words: int, seed: int) -> Preset:
         """With the seed, and with fewer steps where the text is small."""
@@ -70,7 +79,7 @@ PRESETS = {
             longest_word=16,
         ),
         TrainingSettings(steps=1500, sequences=8, words_a_sequence=24, learning_rate=4e-3, warmup_steps=50),
-        MorphemeSettings(size=2000),
+        (MorphemeSettings(size=2000),),
         ParserSizes(dimension=32, hidden=64, layers=2),
         DistillationSettings(epochs=20, words_a_batch=512, most_words=30_000),
         most_passes=200,
