@@ -1,10 +1,9 @@
-"""Distil the parser from what `tools/train_trees.py` left, and say how far it agrees with the composition model.
+"""Distil the parser from what `tools/train_trees.py` left, and say how far it agrees with the composition models.
 
-    PYTHONPATH=src python tools/distil_parser.py RUN OUT --minutes 3 [--made-up 300000] [--vocab-size 30000]
+    PYTHONPATH=src python tools/distil_parser.py RUN OUT --minutes 3 [--epochs 100] [--made-up 300000]
 
-RUN has the trees of words and the members of the committee that gave them.
-
-Needs nothing but the project's folder. Writes parser.safetensors and agreement.json.
+RUN has the trees of words and the members of the committee that gave them. Needs nothing but the project's folder.
+Writes parser.safetensors, and the words that were kept out of learning into unseen.txt.
 """
 
 from __future__ import annotations
@@ -18,17 +17,16 @@ from pathlib import Path
 import safetensors.numpy
 
 from treetok.model.device import chosen_device
-from treetok.model.distillation import DistillationReport, distil, segmentation_agreement
+from treetok.model.distillation import DistillationReport, distil
 from treetok.model.induction import CompositionTrees
 from treetok.model.learning import united_morphemes
 from treetok.model.lesson import made_up_words
 from treetok.model.member import Member
 from treetok.model.presets import PRESETS
-from treetok.segment import Segmenter
 from treetok.storage.names import PARSER
-from treetok.training import covering_characters
-from treetok.vocabulary import SharedNodes, build_vocabulary
 from words_of_run import WordsOfRun
+
+UNSEEN = "unseen.txt"
 
 
 def main() -> None:
@@ -36,8 +34,8 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--epochs", type=int)
     parser.add_argument("--made-up", type=int, default=0, help="strings made up from words, to learn from")
-    parser.add_argument("--vocab-size", type=int, default=30_000, help="to cut words with, for the comparison")
     parser.add_argument("--dimension", type=int)
     parser.add_argument("--layers", type=int)
     options = parser.parse_args()
@@ -49,14 +47,15 @@ def main() -> None:
     made_up = {}
     if options.made_up:
         strings = made_up_words(list(scores), options.made_up)
-        teacher = CompositionTrees(members, device)
-        made_up = dict(zip(strings, teacher.split_scores(strings), strict=True))
-    seconds = time.monotonic() - began
+        made_up = dict(zip(strings, CompositionTrees(members, device).split_scores(strings), strict=True))
+    seconds = round(time.monotonic() - began, 1)
     print(json.dumps({"words": len(scores), "made up": len(made_up), "seconds": seconds}), flush=True)
 
     preset = PRESETS["fast"]
     settings = dataclasses.replace(preset.distillation, seconds=60 * options.minutes)
     sizes = preset.parser
+    if options.epochs:
+        settings = dataclasses.replace(settings, epochs=options.epochs)
     if options.dimension:
         sizes = dataclasses.replace(sizes, dimension=options.dimension, hidden=2 * options.dimension)
     if options.layers:
@@ -65,23 +64,12 @@ def main() -> None:
     def report(news: DistillationReport) -> None:
         print(json.dumps(vars(news)), flush=True)
 
-    distilled = distil(scores, words.counts, united_morphemes(members), sizes, settings, device, report, made_up)
+    morphemes = united_morphemes(members)
+    distilled = distil(scores, words.counts, morphemes, sizes, settings, device, report, made_up)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / PARSER).write_bytes(safetensors.numpy.save(distilled.parser.arrays()))
-    alphabet = covering_characters(words.counts, 0.9999)
-    whole = [word for word in scores if alphabet.issuperset(word)]
-    nodes = SharedNodes([(word, scores[word].tolist(), words.counts[word]) for word in whole])
-    vocabulary = build_vocabulary(nodes, options.vocab_size)
-    unseen = distilled.unseen_words
-    result = {
-        "unseen words": len(unseen),
-        "whole tree": distilled.agreement.whole_tree,
-        "cut alike": segmentation_agreement(distilled.parser, scores, Segmenter(vocabulary), unseen),
-        "vocabulary": len(vocabulary),
-        "seconds": time.monotonic() - began,
-    }
-    print(json.dumps(result), flush=True)
-    (options.out / "agreement.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (options.out / UNSEEN).write_text("\n".join(distilled.unseen_words) + "\n", encoding="utf-8")
+    print(json.dumps({"unseen words": len(distilled.unseen_words), **vars(distilled.agreement)}), flush=True)
 
 
 if __name__ == "__main__":

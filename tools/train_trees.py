@@ -52,7 +52,7 @@ def recall_of(gold: GoldFile, source: CompositionTrees) -> list[float]:
 
 
 def morpheme_settings(text: str) -> MorphemeSettings:
-    """`bpe`, `bpe:5000`, `unigram:10000:0.5`: how, size, power of counts."""
+    """`bpe`, `stems:13000`, `unigram:10000:0.5`: how, size, power of counts."""
     how, size, power = [*text.split(":"), "", ""][:3]
     return MorphemeSettings(how, **({"size": int(size)} if size else {}), count_power=float(power or 1))
 
@@ -145,6 +145,7 @@ def main() -> None:
         name = f"member-{number + 1}.safetensors"
         if options.resume and (options.resume / name).exists():
             members.append(Member.load(options.resume / name, device))
+            members[-1].save(options.out / name)
             continue
         morphemes = find_morphemes(counts, how)
         settings = preset.settings_of_member(number)
@@ -160,13 +161,12 @@ def main() -> None:
             save_checkpoint(trainer, options.out)
             break
         members.append(member)
+        member.save(options.out / name)
         say(member=len(members), step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
         del trainer
         gc.collect()
         if device == "cuda":
             torch.cuda.empty_cache()
-    for number, member in enumerate(members):
-        member.save(options.out / f"member-{number + 1}.safetensors")
     if len(members) < len(preset.committee):
         say(to_be_gone_on=True)
         return

@@ -45,7 +45,7 @@ class TreeReading:
 
     expected_spans: bool = True
     own_morpheme: bool = False
-    temperature: float = 1.5
+    temperature: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
