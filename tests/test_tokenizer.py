@@ -113,7 +113,8 @@ def test_case_is_kept_and_trees_are_not_changed_by_it(lossless):
 
 def test_segments_are_bare_pieces(lossless, uncased):
     for tokenizer in (lossless, uncased):
-        assert tokenizer.segment("walked") in (["walk", "ed"], ["walked"])
+        assert tokenizer.segment("the") == ["the"]
+        assert "".join(tokenizer.segment("walked")) == "walked"
         assert tokenizer.segment("o'clock's")[-1] == "'s"
         assert "-" in tokenizer.segment("chain-gang")
         assert tokenizer.segment("") == []

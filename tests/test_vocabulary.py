@@ -1,11 +1,15 @@
 import random
+from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treetok import TreetokError, reference
-from treetok.vocabulary import SharedNodes, build_vocabulary
+from treetok.segment import Segmenter
+from treetok.vocabulary import METHODS, SharedNodes, build_vocabulary
+from treetok.vocabulary.compact import TopDownCuts
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 
 
@@ -33,7 +37,7 @@ def test_fast_construction_equals_the_reference(block):
         size = rng.randint(len(set("".join(word for word, _, _ in trees))), largest)
         expected = reference.build_vocabulary(parsed(trees), size, threshold, rate)
         assert len(expected) == size
-        assert build_vocabulary(trees, size, threshold=threshold, pruning_rate=rate) == expected
+        assert build_vocabulary(trees, size, method="paper", threshold=threshold, pruning_rate=rate) == expected
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 5, 50]))
@@ -61,17 +65,18 @@ def test_only_pairs_with_one_parent_are_counted():
     assert reference.count_bigrams([(root, 7)], dict.fromkeys("bok", 1)) == {"oo": 7}
 
 
-def test_input_order_does_not_matter():
+@pytest.mark.parametrize("method", METHODS)
+def test_input_order_does_not_matter(method):
     trees = random_trees(3)
-    expected = build_vocabulary(trees, 12)
+    expected = build_vocabulary(trees, 12, method=method)
     for seed in range(5):
         random.Random(seed).shuffle(trees)
-        assert list(build_vocabulary(trees, 12).items()) == list(expected.items())
+        assert list(build_vocabulary(trees, 12, method=method).items()) == list(expected.items())
 
 
 def test_large_counts_do_not_overflow():
     trees = [(word, scores, count * 10**11) for word, scores, count in random_trees(7)]
-    vocabulary = build_vocabulary(trees, 15)
+    vocabulary = build_vocabulary(trees, 15, method="paper")
     assert vocabulary == reference.build_vocabulary(parsed(trees), 15, 5, 0.2)
     assert all(count >= 0 for count in vocabulary.values())
 
@@ -94,3 +99,72 @@ def test_threshold_is_lowered_rather_than_falling_short():
 def test_bad_arguments(arguments, message):
     with pytest.raises(TreetokError, match=message):
         build_vocabulary([("abcd", [0, 1, 0], 1)], **arguments)
+
+
+def tokens_of_text(trees, tokens):
+    """How many tokens a text has that is cut top-down, by the segmenter itself."""
+    segmenter = Segmenter(dict.fromkeys(tokens, 1))
+    return sum(count * len(segmenter.match_top_down(word, scores)) for word, scores, count in trees)
+
+
+@given(st.integers(0, 10_000), st.data())
+def test_the_worth_of_a_string_is_the_tokens_it_saves(seed, data):
+    trees = random_trees(seed)
+    nodes = SharedNodes(trees)
+    characters = {nodes.tokens[k] for k in nodes.token[nodes.leaves].tolist()}
+    longer = [token for token in nodes.tokens if token not in characters]
+    chosen = set(data.draw(st.lists(st.sampled_from(longer)))) if longer else set()
+    present = np.array([token in characters | chosen for token in nodes.tokens])
+    cuts = TopDownCuts(nodes, present, nodes.frequencies)
+    assert cuts.total == tokens_of_text(trees, characters | chosen) == cuts.counts.sum()
+    for k, token in enumerate(nodes.tokens):
+        if token not in characters:
+            with_it, without_it = chosen | {token}, chosen - {token}
+            saved = tokens_of_text(trees, characters | without_it) - tokens_of_text(trees, characters | with_it)
+            assert cuts.worth[k] == saved
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_compact_vocabularies_are_nearly_the_best_there_are(seed):
+    """All choices of a few strings are tried; the search may miss the best one, but not by much."""
+    trees = random_trees(seed)[:8]
+    nodes = SharedNodes(trees)
+    characters = {nodes.tokens[k] for k in nodes.token[nodes.leaves].tolist()}
+    longer = [token for token in nodes.tokens if token not in characters]
+    extra = min(3, len(longer))
+    vocabulary = build_vocabulary(
+        trees, len(characters) + extra, method="compact", alignment=0, threshold=1, pruning_rate=0.05
+    )
+    assert len(vocabulary) == len(characters) + extra
+    best = min(tokens_of_text(trees, characters | {*chosen}) for chosen in combinations(longer, extra))
+    found = tokens_of_text(trees, vocabulary)
+    assert best <= found <= 1.25 * best
+    of_paper = build_vocabulary(trees, len(vocabulary), method="paper", threshold=1, pruning_rate=0.05)
+    assert found <= tokens_of_text(trees, of_paper)
+
+
+def test_alignment_gives_rare_words_more_weight():
+    counts = {stem + ending: 2 for stem in ("walk", "talk", "jump", "look") for ending in ("s", "ed", "ing")}
+    counts["walking"] = counts["talked"] = 100
+    trees = [(word, [0, 0, 0, 9] + [1] * (len(word) - 5), count) for word, count in counts.items()]
+    compressing, aligning = (build_vocabulary(trees, 20, alignment=a, threshold=1) for a in (0, 1))
+    assert {"walking", "talked"} <= set(compressing)
+    assert not {"walking", "talked"} & set(aligning)
+    words_once = [(word, scores, 1) for word, scores, _ in trees]
+    assert tokens_of_text(trees, compressing) < tokens_of_text(trees, aligning)
+    assert tokens_of_text(words_once, compressing) > tokens_of_text(words_once, aligning)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "best"}, "unknown vocab 'best': choose 'compact' or 'paper'"),
+        ({"method": None}, "unknown vocab None"),
+        ({"alignment": 1.5}, "alignment must be a number from 0 to 1"),
+        ({"alignment": float("nan")}, "alignment must be"),
+        ({"alignment": "much"}, "alignment must be"),
+    ],
+)
+def test_bad_choices_are_refused(options, message):
+    with pytest.raises(TreetokError, match=message):
+        build_vocabulary([("ab", [0], 1)], 3, **options)

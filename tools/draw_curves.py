@@ -1,4 +1,4 @@
-"""Draw tree recall against time from the log of a training run.
+"""Draw tree recall against time from the log of a training run: of the committee as far as it is trained.
 
 python tools/draw_curves.py run.jsonl docs/training-curve.svg
 """
@@ -16,7 +16,7 @@ NAMES = {"morpho2010_en": "Morpho", "compound_en": "Compound"}
 
 
 def curves_of(lines: list[str]) -> dict[str, list[tuple[float, float]]]:
-    """Name of a gold set -> minutes and recall, leaves counted.
+    """Name of a gold set -> minutes and recall, leaves counted, of the trees as they are read by default.
 
     >>> curves_of(['{"seconds": 60, "gold": [80.0, 70.0]}', '{"seconds": 61, "span": 3.5}'])
     {'gold': [(1.0, 80.0)]}
@@ -25,12 +25,21 @@ def curves_of(lines: list[str]) -> dict[str, list[tuple[float, float]]]:
     for line in lines:
         news = json.loads(line)
         for name, value in news.items():
-            if isinstance(value, list) and len(value) == 2:
+            if isinstance(value, list) and len(value) == 2 and not name.endswith("as_in_the_paper"):
                 curves.setdefault(name, []).append((news["seconds"] / 60, value[0]))
     return curves
 
 
-def drawing(curves: dict[str, list[tuple[float, float]]]) -> str:
+def beginnings_of(lines: list[str]) -> list[float]:
+    """The minutes at which the training of a member began.
+
+    >>> beginnings_of(['{"seconds": 30, "starting_at": 0}', '{"seconds": 60, "step": 5}'])
+    [0.5]
+    """
+    return [news["seconds"] / 60 for news in map(json.loads, lines) if "starting_at" in news]
+
+
+def drawing(curves: dict[str, list[tuple[float, float]]], beginnings: list[float]) -> str:
     points = [point for curve in curves.values() for point in curve]
     last = max(minutes for minutes, _ in points)
     low = 5 * int(min(recall for _, recall in points) // 5)
@@ -57,6 +66,10 @@ def drawing(curves: dict[str, list[tuple[float, float]]]) -> str:
     parts.append(
         f'<text x="{(MARGIN + right) / 2}" y="{HEIGHT - 10}" text-anchor="middle">minutes since the start</text>'
     )
+    for member, minutes in enumerate(beginnings, start=1):
+        place = f'x="{x(minutes) + 4}" y="{MARGIN - 6}" fill="#777"'
+        parts.append(f'<path d="M{x(minutes)} {MARGIN - 14}V{bottom}" stroke="#999" stroke-dasharray="3 4"/>')
+        parts.append(f"<text {place}>model {member}</text>")
     for number, (name, curve) in enumerate(sorted(curves.items(), key=lambda item: -item[1][-1][1])):
         colour = COLOURS[number % len(COLOURS)]
         path = " ".join(f"{x(minutes)},{y(recall)}" for minutes, recall in curve)
@@ -74,8 +87,8 @@ def main() -> None:
     parser.add_argument("log", type=Path)
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
-    curves = curves_of(options.log.read_text(encoding="utf-8").splitlines())
-    options.picture.write_text(drawing(curves), encoding="utf-8")
+    lines = options.log.read_text(encoding="utf-8").splitlines()
+    options.picture.write_text(drawing(curves_of(lines), beginnings_of(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":

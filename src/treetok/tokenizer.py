@@ -22,6 +22,7 @@ from treetok.sources import TreeSource, scores_of_words
 from treetok.text import check_encodable, profile_named
 from treetok.tokens import TokenTable
 from treetok.tree import Tree, join_scores, with_leading_space
+from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
 
 # Words remembered with their ids; when there are more, remembering starts afresh.
 MOST_REMEMBERED = 1_000_000
@@ -97,6 +98,8 @@ class TreeTokenizer:
         text_column: str = "text",
         min_word_count: int = 1,
         character_coverage: float = 0.9999,
+        vocab: str = DEFAULT_METHOD,
+        alignment: float = DEFAULT_ALIGNMENT,
         pruning_rate: float = 0.2,
         lexicon_size: int | None = None,
         memory_limit: int = 4 << 30,
@@ -118,6 +121,9 @@ class TreeTokenizer:
         min_word_count: words seen less often are left out.
         character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it
             are left to bytes (`lossless`) or to [UNK] (`uncased`).
+        vocab: "compact" looks for the fewest tokens, "paper" prunes by entropies as the paper does.
+        alignment: from 0 (as few tokens as possible) to 1 (rare words count as much as frequent ones, and most
+            words are cut into morphs); for "compact" alone.
         pruning_rate: the share of the vocabulary that each pruning step removes.
         lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer; None is
             200 000 for trees from counts and 1 000 000 for neural ones.
@@ -144,6 +150,8 @@ class TreeTokenizer:
                 text_column=text_column,
                 min_word_count=min_word_count,
                 character_coverage=character_coverage,
+                vocab=vocab,
+                alignment=alignment,
                 pruning_rate=pruning_rate,
                 lexicon_size=lexicon_size,
                 memory_limit=memory_limit,

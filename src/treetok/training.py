@@ -19,7 +19,7 @@ from treetok.sources import CountTrees, TreeSource, scores_of_words
 from treetok.text import Profile, check_encodable, profile_named
 from treetok.tokens import ASCII, HIGH_BYTES, UNKNOWN, Entry, is_base_name
 from treetok.tree import with_leading_space
-from treetok.vocabulary import SharedNodes, build_vocabulary
+from treetok.vocabulary import SharedNodes, build_vocabulary, check_choice
 
 if TYPE_CHECKING:
     from treetok.model.learning import LearnedTrees
@@ -41,6 +41,8 @@ def train_parts(
     text_column: str,
     min_word_count: int,
     character_coverage: float,
+    vocab: str,
+    alignment: float,
     pruning_rate: float,
     lexicon_size: int | None,
     memory_limit: int,
@@ -75,6 +77,7 @@ def train_parts(
     memory_limit = whole_number("memory_limit", memory_limit, least=0)
     character_coverage = share("character_coverage", character_coverage, may_be_one=True)
     pruning_rate = share("pruning_rate", pruning_rate, may_be_one=False)
+    vocab, alignment = check_choice(vocab, alignment)
     shown = Progress(progress)
 
     if is_neural:
@@ -126,7 +129,14 @@ def train_parts(
         + [(character, [], 1) for character in sorted(lone_characters)]
     )
     with shown.stage("building the vocabulary", None, "tokens") as stage:
-        vocabulary = build_vocabulary(nodes, vocab_size - outside, pruning_rate=pruning_rate, report=stage.at)
+        vocabulary = build_vocabulary(
+            nodes,
+            vocab_size - outside,
+            method=vocab,
+            alignment=alignment,
+            pruning_rate=pruning_rate,
+            report=stage.at,
+        )
     if len(vocabulary) < vocab_size - outside:
         warnings.warn(
             f"the text supports no more than {len(vocabulary) + outside} tokens; {vocab_size} were asked for",
@@ -151,6 +161,8 @@ def train_parts(
             **({} if learned is None else figures_of_learning(learned, profile, vocabulary)),
             "min_word_count": min_word_count,
             "character_coverage": character_coverage,
+            "vocab": vocab,
+            **({"alignment": alignment} if vocab == "compact" else {}),
             "pruning_rate": pruning_rate,
             "words_in_corpus": sum(words.values()),
             "distinct_words": len(words),

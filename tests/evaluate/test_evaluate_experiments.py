@@ -32,6 +32,11 @@ def folder(tmp_path_factory):
     run("timing.py", *shared, *text, "--against", "", "--out", folder / "timing.json")
     pictures = ["--pictures", folder / "pictures"]
     run("tree_pictures.py", "walked", "--model", "en-uncased", *pictures, "--out", folder / "trees.json")
+    cuts = ["--against", "wordpiece", "--out", folder / "cuts"]
+    run("cut_words.py", *shared, *text, *cuts)
+    tables = [option for path in sorted((folder / "cuts").iterdir()) for option in ("--model", path)]
+    from_tables = ["--train-text", SAMPLE_FILES[0], *tables, "--against", ""]
+    run("table2_compression.py", *from_tables, *text, *small, "--out", folder / "table2_from_cuts.json")
     return folder
 
 
@@ -49,6 +54,14 @@ def test_tables(folder):
         assert scores["bits_per_character"]["value"] > 0
     [table] = result(folder, "table3")["comparison"]["tables"]
     assert {"left-branching", "counts", "TreeTok en-uncased"} <= set(table["rows"])
+
+
+def test_tables_of_cuts_give_the_same_figures(folder):
+    [table], [from_cuts] = (
+        result(folder, name)["comparison"]["tables"] for name in ("table2", "table2_from_cuts")
+    )
+    assert list(from_cuts["rows"]) == ["TreeTok en-uncased", "WordPiece"]
+    assert from_cuts["rows"]["TreeTok en-uncased"] == table["rows"]["TreeTok en-uncased"]
 
 
 def test_grids(folder):

@@ -231,3 +231,43 @@ def test_what_cannot_be_loaded_is_named(tmp_path):
     (tmp_path / "bad.model").write_bytes(b"nothing of the kind")
     with pytest.raises(TreetokError, match=r"bad\.model is not a model of SentencePiece: \S+"):
         load_contestant(tmp_path / "bad.model")
+
+
+def test_a_table_cuts_as_the_contestant_it_was_made_from(tmp_path):
+    from treetok.evaluate.rivals.table import save_table
+    from treetok.evaluate.rivals.trained import train_rival
+
+    words = {stem + ending: 5 for stem in ("walk", "jump", "look") for ending in ("", "s", "ed", "ing")}
+    rival = train_rival("wordpiece", words, 60, "uncased")
+    text = "Looks walking jumped qx"
+    for name in ("w.cuts", "w.cuts.xz"):
+        save_table(rival, ["looks", "walking", "jumped", "qx"], "uncased", tmp_path / name)
+        table = load_contestant(tmp_path / name)
+        assert (table.name, table.vocabulary_size) == (rival.name, rival.vocabulary_size)
+        assert table.tokenize(text) == rival.tokenize(text)
+        assert [table.segment(word) for word in text.split()] == [rival.segment(word) for word in text.split()]
+    with pytest.raises(TreetokError, match="has no cut of 'looked'"):
+        table.tokenize("looked")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "line 1: not the head"),
+        ("[]\n", "line 1: not the head"),
+        ('{"name": "x", "profile": "no", "vocabulary_size": 3}\n', "unknown profile"),
+        ('{"name": "x", "profile": "uncased", "vocabulary_size": "3"}\n', "line 1: not the head"),
+        (
+            '{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab", ["a"]]\n',
+            "line 2: the pieces do not",
+        ),
+        ('{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab", []]\n', "line 2: it should be"),
+        ('{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab", 5]\n', "line 2: "),
+        ('{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab"', "line 2: "),
+    ],
+)
+def test_bad_tables_are_refused_with_the_line(tmp_path, content, message):
+    path = tmp_path / "bad.cuts"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(TreetokError, match=message):
+        load_contestant(path)

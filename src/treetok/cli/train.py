@@ -11,6 +11,7 @@ from typing import Any
 from treetok import TreeTokenizer, TreetokError
 from treetok.storage.names import FILES, HEAD
 from treetok.storage.whole import checked_target
+from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
 
 # Beside the tokenizer's own files.
 CHECKPOINTS = "training"
@@ -43,6 +44,16 @@ def add_command(commands: Any) -> None:
         type=float,
         default=0.9999,
         help="share of characters that get tokens (default: 0.9999)",
+    )
+    parser.add_argument(
+        "--vocab", default=DEFAULT_METHOD, help="compact (default; the fewest tokens) or paper (by entropies)"
+    )
+    parser.add_argument(
+        "--alignment",
+        type=float,
+        default=DEFAULT_ALIGNMENT,
+        help="from 0, fewest tokens, to 1, most words cut into morphs; for compact"
+        f" (default: {DEFAULT_ALIGNMENT})",
     )
     parser.add_argument(
         "--pruning-rate", type=float, default=0.2, help="share removed by each pruning step (default: 0.2)"
@@ -82,6 +93,8 @@ def run(options: argparse.Namespace) -> None:
         text_column=options.text_column,
         min_word_count=options.min_word_count,
         character_coverage=options.character_coverage,
+        vocab=options.vocab,
+        alignment=options.alignment,
         pruning_rate=options.pruning_rate,
         lexicon_size=options.lexicon_size,
         memory_limit=parse_bytes(options.memory_limit),

@@ -1,4 +1,6 @@
-"""From trees to a vocabulary: grow a large heuristic one, prune it to the size asked for (Algorithm 3)."""
+"""From trees to a vocabulary: grow a large heuristic one, choose from it as many strings as are asked for.
+
+`paper` prunes as the paper does (Algorithm 3), `compact` looks for the fewest tokens."""
 
 from __future__ import annotations
 
@@ -7,13 +9,20 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from treetok.errors import TreetokError
+from treetok.vocabulary.compact import TopDownCuts, choose_strings
 from treetok.vocabulary.heuristic import heuristic_vocabulary
-from treetok.vocabulary.nodes import SharedNodes
+from treetok.vocabulary.nodes import I64, SharedNodes
 from treetok.vocabulary.pruning import prune
 
-__all__ = ["SharedNodes", "build_vocabulary"]
+__all__ = ["SharedNodes", "build_vocabulary", "check_choice"]
 
+METHODS = ("compact", "paper")
+DEFAULT_METHOD = "compact"
+# Where English has about as many tokens as with BPE (docs/results.md).
+DEFAULT_ALIGNMENT = 0.3
 DEFAULT_THRESHOLD = 5
+# Thousandths are enough to tell roots apart.
+WEIGHT_OF_ONE = 1000
 DEFAULT_PRUNING_RATE = 0.2
 
 
@@ -21,24 +30,35 @@ def build_vocabulary(
     trees: Iterable[tuple[str, Sequence[float], int]] | SharedNodes,
     size: int,
     *,
+    method: str = DEFAULT_METHOD,
+    alignment: float = DEFAULT_ALIGNMENT,
     threshold: int = DEFAULT_THRESHOLD,
     pruning_rate: float = DEFAULT_PRUNING_RATE,
     report: Callable[[int], object] = lambda vocabulary_size: None,
 ) -> dict[str, int]:
     """Tokens and their counts, `size` of them, from (word, scores, frequency) triples.
 
+    method: `compact` or `paper`.
+    alignment: from 0 to 1, for `compact`: words are weighted by their count to the power of 1 - alignment. At 0
+        the text has as few tokens as possible, and frequent words take most of the room; above, more of it goes
+        to the parts of rarer words, so that more words are cut into morphs.
+
     Every character is a token. `threshold` is the count from which a string enters the heuristic vocabulary; it
     is lowered, down to 1, where the text would not give `size` tokens otherwise. Fewer than `size` tokens come
     back only when the trees have no more distinct nodes.
 
-    >>> build_vocabulary([("low", [1, 0], 9), ("lower", [1, 0, 2, 0], 8), ("newer", [0, 1, 2, 0], 7)], 8)
+    >>> trees = [("low", [1, 0], 9), ("lower", [1, 0, 2, 0], 8), ("newer", [0, 1, 2, 0], 7)]
+    >>> build_vocabulary(trees, 8, method="paper")
     {'low': 17, 'e': 8, 'r': 8, 'newer': 7, 'l': 0, 'n': 0, 'o': 0, 'w': 0}
+    >>> build_vocabulary(trees, 9)
+    {'low': 9, 'lower': 8, 'newer': 7, 'e': 0, 'l': 0, 'n': 0, 'o': 0, 'r': 0, 'w': 0}
     """
     nodes = trees if isinstance(trees, SharedNodes) else SharedNodes(trees)
     if size < len(nodes.leaves):
         raise TreetokError(
             f"a vocabulary of {size} is too small: the text has {len(nodes.leaves)} different characters"
         )
+    method, alignment = check_choice(method, alignment)
     if threshold < 1:
         raise TreetokError(f"the threshold must be at least 1, not {threshold}")
     if not 0 < pruning_rate < 1:
@@ -47,6 +67,32 @@ def build_vocabulary(
     while np.count_nonzero(counts) < size and threshold > 1:
         threshold //= 2
         counts = heuristic_vocabulary(nodes, threshold)
-    counts, present = prune(nodes, counts, size, pruning_rate, report)
+    if method == "paper":
+        counts, present = prune(nodes, counts, size, pruning_rate, report)
+    else:
+        weights = root_weights(nodes.frequencies, 1 - alignment)
+        present = choose_strings(nodes, counts > 0, size, weights, pruning_rate, report)
+        counts = TopDownCuts(nodes, present, nodes.frequencies).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}
     return dict(sorted(vocabulary.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def check_choice(method: object, alignment: object) -> tuple[str, float]:
+    """What is chosen by, if it is one of the ways there are."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise TreetokError(f"unknown vocab {method!r}: choose {' or '.join(map(repr, METHODS))}")
+    if isinstance(alignment, bool) or not isinstance(alignment, int | float) or not 0 <= alignment <= 1:
+        raise TreetokError(f"alignment must be a number from 0 to 1, not {alignment!r}")
+    return method, float(alignment)
+
+
+def root_weights(frequencies: I64, power: float) -> I64:
+    """Frequencies to a power, as whole numbers.
+
+    >>> root_weights(np.array([1, 100]), 0.5).tolist(), root_weights(np.array([1, 100]), 1.0).tolist()
+    ([1000, 10000], [1, 100])
+    """
+    if power == 1:
+        return frequencies
+    weights: I64 = np.rint(WEIGHT_OF_ONE * frequencies.astype(np.float64) ** power).astype(np.int64)
+    return weights

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treetok.errors import TreetokError
 from treetok.evaluate.contestant import Contestant
+from treetok.evaluate.rivals.table import SUFFIXES as TABLES
+from treetok.evaluate.rivals.table import load_table
 from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
 from treetok.storage.names import HEAD
 from treetok.text import check_encodable
@@ -38,7 +40,8 @@ Loaded = TypeVar("Loaded")
 
 def load_contestant(spec: str | os.PathLike[str], name: str | None = None) -> Contestant:
     """The tokenizer that `spec` names: a TreeTok tokenizer by name or directory, a `tokenizer.json` of Hugging
-    Face (or a directory that has one), a `.model` of SentencePiece, or `tiktoken:` and the name of an encoding.
+    Face (or a directory that has one), a `.model` of SentencePiece, `tiktoken:` and the name of an encoding, or
+    a table of words and their tokens (`.cuts`, `.cuts.xz`).
 
     >>> load_contestant("en").segment("lighthouses")
     ['light', 'houses']
@@ -53,6 +56,8 @@ def load_contestant(spec: str | os.PathLike[str], name: str | None = None) -> Co
     path = Path(given)
     if path.is_dir() and not (path / HEAD).exists() and (path / TOKENIZER_JSON).exists():
         path = path / TOKENIZER_JSON
+    if path.name.endswith(TABLES):
+        return load_table(path, name)
     if path.suffix == ".json":
         return HuggingFaceContestant(load_tokenizer_json(path), name or named_after(path))
     if path.suffix == ".model":

@@ -1,0 +1,107 @@
+"""Build a tokenizer on the trees that `tools/train_trees.py` left, with the parser of `tools/distil_parser.py`.
+
+    python tools/build_tokenizer.py CORPUS RUN PARSER OUT --profile uncased --vocab-size 30000
+
+Says how often the parser cuts unseen words as the composition models would, with the vocabulary that was built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import safetensors.numpy
+
+from distil_parser import UNSEEN
+from treetok import TreeTokenizer
+from treetok.segment import Segmenter
+from treetok.sources.parser import ParserTrees
+from treetok.storage.names import PARSER
+from treetok.text import profile_named
+from treetok.tree import with_leading_space
+from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
+from words_of_run import WordsOfRun
+
+
+class KnownTrees:
+    """The trees of the words of a run; the parser's of all others. Accents, which the run's text lacks, are
+    overlooked."""
+
+    def __init__(self, words: WordsOfRun, parser: ParserTrees) -> None:
+        self.scores, self.parser = words.scores(), parser
+
+    def split_scores(self, words: Sequence[str]) -> list[Any]:
+        plain = [without_accents(word) for word in words]
+        others = [word for word in plain if word not in self.scores]
+        of_others = dict(zip(others, self.parser.split_scores(others), strict=True))
+        return [self.scores[word] if word in self.scores else of_others[word] for word in plain]
+
+
+def without_accents(word: str) -> str:
+    """One character for one character.
+
+    >>> without_accents("naïve"), without_accents("東京")
+    ('naive', '東京')
+    """
+    if word.isascii():
+        return word
+    return "".join(unicodedata.normalize("NFD", character)[0] for character in word)
+
+
+def agreement(tokenizer: TreeTokenizer, trees: KnownTrees, words: list[str]) -> float:
+    """The share of words that the parser cuts as the composition models do."""
+    segmenter = Segmenter({entry: n for entry, n in tokenizer.parts.entries if isinstance(entry, str)})
+    in_text = profile_named(tokenizer.profile).in_running_text
+    alike = 0
+    for word, of_parser in zip(words, trees.parser.split_scores(words), strict=True):
+        written = in_text(word)
+        cuts = [
+            segmenter.cut(written, with_leading_space(scores) if len(written) > len(word) else scores)
+            for scores in (of_parser.tolist(), trees.scores[word].tolist())
+        ]
+        alike += cuts[0] == cuts[1]
+    return alike / len(words)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("parser", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--profile", default="uncased")
+    parser.add_argument("--vocab-size", type=int, default=30_000)
+    parser.add_argument("--vocab", default=DEFAULT_METHOD)
+    parser.add_argument("--alignment", type=float, default=DEFAULT_ALIGNMENT)
+    parser.add_argument("--min-word-count", type=int, default=1)
+    options = parser.parse_args()
+    distilled = ParserTrees.from_arrays(safetensors.numpy.load((options.parser / PARSER).read_bytes()))
+    trees = KnownTrees(WordsOfRun.load(options.run), distilled)
+    tokenizer = TreeTokenizer.train(
+        options.corpus,
+        options.vocab_size,
+        trees,
+        options.profile,
+        vocab=options.vocab,
+        alignment=options.alignment,
+        min_word_count=options.min_word_count,
+    )
+    unseen = (options.parser / UNSEEN).read_text(encoding="utf-8").split("\n")[:-1]
+    alike = round(agreement(tokenizer, trees, unseen), 4)
+    settings = {
+        **tokenizer.parts.settings,
+        "trees": "neural",
+        "unseen_words": len(unseen),
+        "cut_as_the_model_would_of_unseen_words": alike,
+    }
+    parts = dataclasses.replace(tokenizer.parts, source=distilled, settings=settings)
+    TreeTokenizer(parts).save(options.out)
+    print(f"{options.out}: {tokenizer.vocab_size} tokens; of {len(unseen)} unseen words {alike:.1%} are cut alike")
+
+
+if __name__ == "__main__":
+    main()
