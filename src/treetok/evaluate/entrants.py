@@ -73,7 +73,7 @@ class Entrants:
         if not self._train_text:
             return {}
         notes = {
-            "rivals trained on": ", ".join(path.name for path in self._train_text),
+            "training text": ", ".join(path.name for path in self._train_text),
             "profile": self.profile.name,
             "entries": self.size,
         }

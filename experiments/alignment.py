@@ -1,0 +1,59 @@
+"""What the vocabulary's knob does: the trees of one tokenizer, vocabularies of one size, alignment from 0 to 1.
+
+python experiments/alignment.py --model my-tokenizer --train-text corpus.txt.xz --gold morphs.tsv \
+    --text heldout.txt --out results/alignment.json
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from record import entrants_of, parser_of, run, save
+
+from treetok import TreeTokenizer
+from treetok.errors import TreetokError
+from treetok.evaluate.comparison import compare
+from treetok.evaluate.gold import read_gold
+from treetok.evaluate.report import plain_text
+from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
+from treetok.evaluate.texts import read_text
+from treetok.evaluate.trees import TokenizerTrees
+from treetok.progress import Progress
+
+
+def main() -> None:
+    parser = parser_of(__doc__, rivals="bpe")
+    parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
+    parser.add_argument("--text", required=True, help="held-out text")
+    parser.add_argument("--alignments", default="0,0.2,0.3,0.4,0.5,0.6,0.8,1")
+    options = parser.parse_args()
+    progress = Progress(True)
+    entrants = entrants_of(options)
+    models = [model.tokenizer for model in entrants.models if isinstance(model, TreeTokContestant)]
+    if len(models) != 1 or not options.train_text:
+        raise TreetokError("the knob is turned on one TreeTok model (--model) and one text (--train-text)")
+    trees = TokenizerTrees(models[0])
+    ways = {"vocabulary of the paper": {"vocab": "paper"}}
+    ways |= {f"alignment {written}": {"alignment": float(written)} for written in options.alignments.split(",")}
+    contestants = entrants.contestants[1:]
+    with progress.stage("building vocabularies", len(ways), "vocabularies") as stage:
+        for number, (name, choice) in enumerate(ways.items(), start=1):
+            tokenizer = TreeTokenizer.train(
+                entrants.word_counts,
+                options.vocab_size,
+                trees,
+                models[0].profile,
+                progress=False,
+                **choice,  # type: ignore[arg-type]
+            )
+            contestants.append(TreeTokContestant(tokenizer, name))
+            stage.at(number)
+    gold = [read_gold(path) for path in options.gold]
+    text = read_text(options.text, split_sentences=True)
+    comparison = compare(contestants, gold, texts=[text], notes=entrants.notes, progress=progress)
+    save(options.out, "Alignment against compression", comparison=asdict(comparison))
+    print(plain_text(comparison))
+
+
+if __name__ == "__main__":
+    run(main)
