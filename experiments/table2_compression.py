@@ -16,6 +16,8 @@ from treetok.evaluate.report import plain_text
 from treetok.evaluate.texts import first_sentences, read_text
 from treetok.progress import Progress
 
+TITLE = "Compression (Table 2)"
+
 
 def main() -> None:
     parser = parser_of(__doc__)
@@ -49,10 +51,12 @@ def main() -> None:
                     contestant, train, text.sentences, settings, lambda step, steps, stage=stage: stage.at(step)
                 )
             table.rows[contestant.name].update(figures_of(likelihood))
+            # What is done is not lost if time runs out.
+            save(options.out, TITLE, comparison=asdict(comparison))
         described = f"{settings.layers} layers, {settings.dimension} dimensions, seed {settings.seed}, trained on"
         described += f" {settings.characters} characters"
         comparison = replace(comparison, notes={**comparison.notes, "language models": described})
-    save(options.out, "Compression (Table 2)", comparison=asdict(comparison))
+    save(options.out, TITLE, comparison=asdict(comparison))
     print(plain_text(comparison))
 
 

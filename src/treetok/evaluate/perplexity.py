@@ -39,6 +39,8 @@ except ImportError as error:
 END = 0
 # No token: behind the end of shorter sentences in a batch.
 NOTHING = -1
+# Tokens are told in multiples of so many, and windows are as wide as a multiple of so many.
+ROWS_AT_LEAST, WIDTH_AT_LEAST = 1024, 32
 # Sentences are sorted by length among so many batches, so that little of a batch is empty.
 BATCHES_SORTED_TOGETHER = 50
 
@@ -150,12 +152,14 @@ class NumberedSentences:
         self.lengths = np.diff(np.array(starts))
         self.device = device
 
-    def windows(self, rows: Sequence[tuple[int, int, int]]) -> tuple[Tensor, Tensor]:
+    def windows(self, rows: Sequence[tuple[int, int, int]], widest: int = 0) -> tuple[Tensor, Tensor]:
         """What the model sees and what it is to tell, for (sentence, first, behind last) in tokens: number 0 is
-        the first token of a sentence, its end has the number of the sentence's length."""
+        the first token of a sentence, its end has the number of the sentence's length. They are filled up to a
+        multiple of WIDTH_AT_LEAST, as far as `widest` allows."""
         sentence_B, first_B, last_B = torch.tensor(rows, device=self.device).T
         length_B = self._starts[sentence_B + 1] - self._starts[sentence_B]
         longest = max(last - first for _, first, last in rows)
+        longest = min(longest + -longest % WIDTH_AT_LEAST, max(longest, widest))
         number_BT = first_B[:, None] + torch.arange(longest, device=self.device)
         place_BT = (self._starts[sentence_B][:, None] + number_BT).clamp(max=len(self.flat))
         told_BT = self._padded[place_BT].long()
@@ -182,13 +186,27 @@ class TokenModel(nn.Module):
     def forward(self, seen_BT: Tensor) -> Tensor:
         """The scores of what comes next, BTV."""
         weight_VD = self.embedding.weight.to(self.precision)
-        scores_BTV: Tensor = F.linear(self.transformer(F.embedding(seen_BT, weight_VD)), weight_VD)
-        return scores_BTV
+        return self._scores(self._states(seen_BT, weight_VD), weight_VD)
+
+    def _states(self, seen_BT: Tensor, weight_VD: Tensor) -> Tensor:
+        states_BTD: Tensor = self.transformer(F.embedding(seen_BT, weight_VD))
+        return states_BTD
+
+    def _scores(self, states: Tensor, weight_VD: Tensor) -> Tensor:
+        return F.linear(states, weight_VD).float()
 
     def nats(self, seen_BT: Tensor, told_BT: Tensor) -> Tensor:
         """-log p of every token that is to be told, 0 where there is none."""
-        scores_NV = self(seen_BT).flatten(0, 1).float()
-        nats_N = F.cross_entropy(scores_NV, told_BT.flatten(), ignore_index=NOTHING, reduction="none")
+        weight_VD = self.embedding.weight.to(self.precision)
+        state_ND = self._states(seen_BT, weight_VD).flatten(0, 1)
+        at_M = (told_BT.flatten() != NOTHING).nonzero().squeeze(1)
+        # The scores of all tokens of the vocabulary are by far the largest thing there is. Their number is filled
+        # up, so that there are few sizes and memory is used again.
+        filled = F.pad(at_M, (0, -len(at_M) % ROWS_AT_LEAST))
+        told_M = F.pad(told_BT.flatten().index_select(0, at_M), (0, len(filled) - len(at_M)), value=NOTHING)
+        scores_MV = self._scores(state_ND.index_select(0, filled), weight_VD)
+        nats_M = F.cross_entropy(scores_MV, told_M, ignore_index=NOTHING, reduction="none")
+        nats_N = nats_M.new_zeros(told_BT.numel()).index_copy(0, at_M, nats_M[: len(at_M)])
         return nats_N.view(told_BT.shape)
 
 
@@ -248,6 +266,7 @@ def learn(
         [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}],
         lr=settings.learning_rate,
         betas=(0.9, 0.95),
+        fused=True,
     )
     model.train()
     for step, batch in enumerate(batches):
@@ -256,7 +275,7 @@ def learn(
         rows = [
             window for number in batch for window in pieces_of(number, int(sentences.lengths[number]), settings)
         ]
-        seen_BT, told_BT = sentences.windows(rows)
+        seen_BT, told_BT = sentences.windows(rows, settings.longest_window)
         loss = model.nats(seen_BT, told_BT).sum() / (told_BT != NOTHING).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -314,15 +333,19 @@ def measure(
         waiting += overlapping_pieces(number, int(sentences.lengths[number]), settings.longest_window)
         room -= lengths[number]
         if room <= 0 or place == len(by_length) - 1:
-            add_nats(model, sentences, waiting, nats)
+            add_nats(model, sentences, waiting, nats, settings.longest_window)
             waiting, room = [], settings.characters_a_step
     return nats.tolist()
 
 
 def add_nats(
-    model: TokenModel, sentences: NumberedSentences, pieces: list[tuple[int, int, int, int]], nats: Tensor
+    model: TokenModel,
+    sentences: NumberedSentences,
+    pieces: list[tuple[int, int, int, int]],
+    nats: Tensor,
+    widest: int,
 ) -> None:
-    seen_BT, told_BT = sentences.windows([piece[:3] for piece in pieces])
+    seen_BT, told_BT = sentences.windows([piece[:3] for piece in pieces], widest)
     nats_BT = model.nats(seen_BT, told_BT).double()
     skipped_B = torch.tensor([measured - first for _, first, _, measured in pieces], device=nats.device)
     is_measured_BT = torch.arange(nats_BT.shape[1], device=nats.device) >= skipped_B[:, None]
