@@ -1,8 +1,15 @@
-"""Words whose trees were worked out in advance: three flat arrays, looked up by the letters of a word."""
+"""Words whose trees were worked out in advance: three flat arrays, looked up by the letters of a word.
+
+Words are in order and found by halving: a table of all of them would take longer to make than all else that has to
+be done before the first word can be cut.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +28,14 @@ class Lexicon:
     """
 
     def __init__(self, text: str, lengths: npt.NDArray[np.uint8], depths: npt.NDArray[np.uint8]) -> None:
-        """`text` is all words in a row, `lengths` how many characters each has, `depths` those of all words."""
+        """`text` is all words in a row, in order, `lengths` how many characters each has, `depths` those of all
+        words."""
         if len(lengths) and (lengths.min() < 2 or lengths.max() > LONGEST_WORD):
             raise TreetokError(f"a word of the lexicon has fewer than 2 or more than {LONGEST_WORD} characters")
         characters = int(lengths.sum(dtype=np.int64))
         if characters != len(text) or characters - len(lengths) != len(depths):
             raise TreetokError("the words of the lexicon and their trees differ in length")
         self.text, self.lengths, self.depths = text, lengths, depths
-        self._position: dict[str, tuple[int, int]] | None = None
 
     @classmethod
     def from_scores(cls, scores: Mapping[str, Sequence[float]]) -> Lexicon:
@@ -45,19 +52,22 @@ class Lexicon:
     def __reduce__(self) -> tuple[type[Lexicon], tuple[object, ...]]:
         return Lexicon, (self.text, self.lengths, self.depths)
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where every word begins, and the end of the last."""
+        return [0, *np.cumsum(self.lengths, dtype=np.int64).tolist()]
+
+    def _word(self, number: int) -> str:
+        return self.text[self._starts[number] : self._starts[number + 1]]
+
     def words(self) -> list[str]:
-        ends = np.cumsum(self.lengths, dtype=np.int64).tolist()
-        return [self.text[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+        return [self.text[start:end] for start, end in pairwise(self._starts)]
 
     def scores(self, letters: str) -> list[int] | None:
         """The scores of a word's splits, None for a word that is not in the lexicon."""
-        if self._position is None:
-            # Made when first needed: loading a tokenizer stays quick.
-            ends = np.cumsum(self.lengths.astype(np.int64) - 1).tolist()
-            self._position = (
-                dict(zip(self.words(), zip([0, *ends[:-1]], ends, strict=True), strict=True)) if ends else {}
-            )
-        position = self._position.get(letters)
-        if position is None:
+        number = bisect_left(range(len(self)), letters, key=self._word)
+        if number == len(self) or self._word(number) != letters:
             return None
-        return [-depth for depth in self.depths[position[0] : position[1]].tolist()]
+        # Every word before has one split fewer than letters.
+        first = self._starts[number] - number
+        return [-depth for depth in self.depths[first : first + len(letters) - 1].tolist()]

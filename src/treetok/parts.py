@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from treetok.lexicon import Lexicon
 from treetok.sources import TreeSource
-from treetok.tokens import Entry
+from treetok.text import profile_named
+from treetok.tokens import Entry, TokenTable
 
 
 @dataclass(frozen=True)
@@ -23,3 +25,9 @@ class TokenizerParts:
     # How it was trained, for people to read.
     settings: Mapping[str, Any] = field(default_factory=dict)
     card: str | None = None
+
+    @cached_property
+    def table(self) -> TokenTable:
+        """Tokens by id and ids by token, worked out once."""
+        byte_fallback = profile_named(self.profile).byte_fallback
+        return TokenTable([entry for entry, _ in self.entries], self.special_tokens, byte_fallback)

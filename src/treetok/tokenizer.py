@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 from typing import Any, Literal
@@ -55,14 +55,13 @@ class TreeTokenizer:
         """Most users want `load` or `train`."""
         self.parts = parts
         self._profile = profile_named(parts.profile)
-        self._table = TokenTable(
-            [entry for entry, _ in parts.entries], parts.special_tokens, self._profile.byte_fallback
-        )
+        self._table = parts.table
         self._segmenter = Segmenter({entry: count for entry, count in parts.entries if isinstance(entry, str)})
         self._remembered: dict[str, tuple[int, ...]] = {}
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerParts]]:
-        return TreeTokenizer, (self.parts,)
+        # A copy has nothing but what the parts are made of.
+        return TreeTokenizer, (replace(self.parts),)
 
     def __repr__(self) -> str:
         return f"<TreeTokenizer: {self.profile}, {self.vocab_size} tokens, {self.known_words} known words>"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -62,28 +63,36 @@ class ParserTrees:
             if not np.isfinite(array).all():
                 raise TreetokError(f"the weights {name} of the parser are not all numbers")
         self.weights, self.heads = dict(weights), heads
-        longest = max(map(len, morphemes), default=0)
-        self.features = LetterFeatures(characters, morphemes, longest)
-        precise = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
-        self._letter = precise["letter"]
-        self._begin, self._inside, self._end = precise["begin"], precise["inside"], precise["end"]
-        self._places = precise["place_from_start"], precise["place_from_end"]
-        self._layers = [
-            Layer(**{part: weight_and_bias(precise, f"layers.{n}.{part}") for part in Layer.__dataclass_fields__})
-            for n in range(number_of_layers(weights))
-        ]
-        self._last_norm = weight_and_bias(precise, "last_norm")
-        self._pair_hidden = weight_and_bias(precise, "pair_hidden")
-        self._pair_score = weight_and_bias(precise, "pair_score")
+        self.characters, self.morphemes = characters, morphemes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ParserTrees, (self.weights, self.heads, self.features.characters, self.features.morphemes)
+        return ParserTrees, (self.weights, self.heads, self.characters, self.morphemes)
+
+    # Made ready when the first unseen word comes: loading a tokenizer stays quick.
+
+    @cached_property
+    def features(self) -> LetterFeatures:
+        return LetterFeatures(self.characters, self.morphemes, max(map(len, self.morphemes), default=0))
+
+    @cached_property
+    def _precise(self) -> dict[str, F32]:
+        return {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.weights.items()}
+
+    @cached_property
+    def _layers(self) -> list[Layer]:
+        return [
+            Layer(**{part: self._pair_of(f"layers.{n}.{part}") for part in Layer.__dataclass_fields__})
+            for n in range(number_of_layers(self.weights))
+        ]
+
+    def _pair_of(self, name: str) -> tuple[F32, F32]:
+        return weight_and_bias(self._precise, name)
 
     # ---- as plain arrays
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All of it as arrays, to be stored."""
-        characters, morphemes = self.features.characters, self.features.morphemes
+        characters, morphemes = self.characters, self.morphemes
         return {
             **self.weights,
             "heads": np.array([self.heads], dtype=np.int32),
@@ -146,8 +155,8 @@ class ParserTrees:
         return np.concatenate([part for piece in scores for part in (above_all, piece)][1:])
 
     def _scores_of_equal_length(self, words: list[str], length: int) -> F32:
-        x_ND = self._letter[self.features.characters_in(words)]
-        from_start, from_end = self._places
+        x_ND = self._precise["letter"][self.features.characters_in(words)]
+        from_start, from_end = self._precise["place_from_start"], self._precise["place_from_end"]
         at = np.arange(length)
         place_LD = (
             from_start[np.minimum(at, len(from_start) - 1)] + from_end[np.minimum(at[::-1], len(from_end) - 1)]
@@ -155,24 +164,24 @@ class ParserTrees:
         x_ND.reshape(len(words), length, -1)[...] += place_LD
         for width, first, row in self.features.morphemes_in(words):
             # Of one width at most one morpheme begins at a letter, so that no place is added to twice at once.
-            x_ND[first] += self._begin[row]
+            x_ND[first] += self._precise["begin"][row]
             if width > 2:
-                inside_MD = self._inside[row]
+                inside_MD = self._precise["inside"][row]
                 for inner in range(1, width - 1):
                     x_ND[first + inner] += inside_MD
-            x_ND[first + width - 1] += self._end[row]
+            x_ND[first + width - 1] += self._precise["end"][row]
         # Weights from elsewhere may be so large that sums overflow: whoever asks checks the scores.
         with np.errstate(over="ignore", invalid="ignore"):
             for layer in self._layers:
                 x_ND += self._attend(layer, norm(x_ND, layer.norm_before_attention), len(words), length)
                 hidden = gelu(linear(norm(x_ND, layer.norm_before_hidden), layer.hidden))
                 x_ND += linear(hidden, layer.output)
-            x_WLD = norm(x_ND, self._last_norm).reshape(len(words), length, -1)
-            weight, bias = self._pair_hidden
+            x_WLD = norm(x_ND, self._pair_of("last_norm")).reshape(len(words), length, -1)
+            weight, bias = self._pair_of("pair_hidden")
             d = x_WLD.shape[-1]
             # The matrix over [h_p ; h_p+1] is one over h_p and one over h_p+1.
             hidden_WSD = x_WLD[:, :-1] @ weight[:d] + x_WLD[:, 1:] @ weight[d:] + bias
-            return linear(gelu(hidden_WSD), self._pair_score)[..., 0]
+            return linear(gelu(hidden_WSD), self._pair_of("pair_score"))[..., 0]
 
     def _attend(self, layer: Layer, x_ND: F32, words: int, length: int) -> F32:
         """Every letter sees all letters of its word."""

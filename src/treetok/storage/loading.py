@@ -6,10 +6,9 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,10 +26,11 @@ from treetok.storage.names import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PA
 from treetok.storage.tokens_as_text import read_token
 from treetok.storage.whole import ARRIVING, find_file
 from treetok.text import profile_named
-from treetok.tokens import Entry, TokenTable
+from treetok.tokens import Entry
 
 LONGEST_HEAD = 16 << 20
 TRIES = 25
+LONGEST_COUNT = 18
 # Counts are added up in 64 bits.
 LARGEST_TOTAL = 1 << 60
 
@@ -92,17 +92,35 @@ def state_of(directory: Path) -> tuple[bool, int]:
 
 
 def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerParts:
-    try:
+    with damage_named(directory):
         profile = profile_named(head["profile"])
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {name: read_checked(find_file(directory, name), files[name]) for name in FILES if name in files}
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
         if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
             raise TreetokError("the special tokens are not named and numbered")
-        TokenTable([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
         settings = dict(head["settings"])
         json.dumps(settings, ensure_ascii=False).encode()
         source_name = head["trees"]
+    lexicon = Lexicon("", np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint8))
+    if LEXICON in contents:
+        lexicon = read_arrays(contents[LEXICON], directory / LEXICON, lexicon_of_arrays)
+    source = read_source(source_name, contents, directory) if trees is None else trees
+    if not isinstance(source, TreeSource):
+        raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
+    card = read_card(find_file(directory, CARD))
+    parts = TokenizerParts(profile.name, entries, special_tokens, lexicon, source, settings, card)
+    with damage_named(directory):
+        # Tokens that cannot be told apart are noticed here.
+        _ = parts.table
+    return parts
+
+
+@contextlib.contextmanager
+def damage_named(directory: Path) -> Iterator[None]:
+    """Whatever is wrong with what was read is said of the directory."""
+    try:
+        yield
     except TreetokError as error:
         if str(directory) in str(error):
             raise
@@ -110,34 +128,18 @@ def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) ->
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise TreetokError(f"{directory / HEAD} is damaged: {type(error).__name__} at {error}") from None
 
-    lexicon = Lexicon("", np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint8))
-    if LEXICON in contents:
-        lexicon = read_arrays(contents[LEXICON], directory / LEXICON, lexicon_of_arrays)
-    if trees is not None:
-        if not isinstance(trees, TreeSource):
-            raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
-        source = trees
-    elif source_name == "counts" and NGRAMS in contents:
-        source = read_arrays(contents[NGRAMS], directory / NGRAMS, counts_of_arrays)
-    elif source_name == "counts":
-        raise TreetokError(f"{directory / NGRAMS} is missing")
-    elif source_name == "neural" and PARSER in contents:
-        source = read_arrays(contents[PARSER], directory / PARSER, ParserTrees.from_arrays)
-    elif source_name == "neural":
-        raise TreetokError(f"{directory / PARSER} is missing")
-    elif source_name == "custom":
+
+def read_source(name: Any, contents: Mapping[str, bytes], directory: Path) -> TreeSource:
+    """Where the trees of words come from that are not in the lexicon."""
+    if name == "counts" and NGRAMS in contents:
+        return read_arrays(contents[NGRAMS], directory / NGRAMS, counts_of_arrays)
+    if name == "neural" and PARSER in contents:
+        return read_arrays(contents[PARSER], directory / PARSER, ParserTrees.from_arrays)
+    if name in ("counts", "neural"):
+        raise TreetokError(f"{directory / (NGRAMS if name == 'counts' else PARSER)} is missing")
+    if name == "custom":
         raise TreetokError(f"{directory} was trained with trees of your own: pass them to load as trees=")
-    else:
-        raise TreetokError(f"{directory / HEAD}: unknown trees {source_name!r}; a newer treetok may know them")
-    return TokenizerParts(
-        profile.name,
-        entries,
-        special_tokens,
-        lexicon,
-        source,
-        settings,
-        read_card(find_file(directory, CARD)),
-    )
+    raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; a newer treetok may know them")
 
 
 def read_head(path: Path) -> dict[str, Any]:
@@ -197,9 +199,10 @@ def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]
     for number, line in enumerate(lines, start=1):
         token, tab, count = line.partition("\t")
         try:
-            if not tab or not re.fullmatch("[0-9]{1,18}", count):
+            if not tab or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
                 raise ValueError("no token and count")
-            entries.append((read_token(token), int(count)))
+            # Only what is escaped has to be looked at closely.
+            entries.append((read_token(token) if "\\" in token or not token else token, int(count)))
         except ValueError as error:
             raise TreetokError(f"{path}, line {number}: {error}") from None
     if sum(count for _, count in entries) >= LARGEST_TOTAL:
