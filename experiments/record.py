@@ -42,8 +42,12 @@ def entrants_of(options: argparse.Namespace, cuts: tuple[Any, ...] = ("equal",))
 
 
 def command_line() -> str:
-    """The command that is running, files without the folders they lie in on this machine."""
-    arguments = [Path(part).name if Path(part).is_absolute() else part for part in sys.argv[1:]]
+    """The command that is running; files elsewhere on this machine without the folders they lie in."""
+
+    def is_elsewhere(part: str) -> bool:
+        return Path(part).is_absolute() or ".." in Path(part).parts
+
+    arguments = [Path(part).name if is_elsewhere(part) else part for part in sys.argv[1:]]
     return shlex.join(["python", f"experiments/{Path(sys.argv[0]).name}", *arguments])
 
 
