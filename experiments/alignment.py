@@ -7,6 +7,7 @@ python experiments/alignment.py --model my-tokenizer --train-text corpus.txt.xz 
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from record import entrants_of, parser_of, run, save
 
@@ -25,16 +26,23 @@ def main() -> None:
     parser = parser_of(__doc__, rivals="bpe")
     parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
     parser.add_argument("--text", required=True, help="held-out text")
-    parser.add_argument("--alignments", default="0,0.2,0.3,0.4,0.5,0.6,0.8,1")
+    parser.add_argument(
+        "--alignments",
+        type=lambda written: [float(number) for number in written.split(",")],
+        default=[0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1],
+        help="numbers from 0 to 1, with commas between them",
+    )
     options = parser.parse_args()
     progress = Progress(True)
     entrants = entrants_of(options)
     models = [model.tokenizer for model in entrants.models if isinstance(model, TreeTokContestant)]
     if len(models) != 1 or not options.train_text:
         raise TreetokError("the knob is turned on one TreeTok model (--model) and one text (--train-text)")
+    if entrants.profile.name != models[0].profile:
+        raise TreetokError(f"the model has the profile {models[0].profile}, not {entrants.profile.name}")
     trees = TokenizerTrees(models[0])
-    ways = {"vocabulary of the paper": {"vocab": "paper"}}
-    ways |= {f"alignment {written}": {"alignment": float(written)} for written in options.alignments.split(",")}
+    ways: dict[str, dict[str, Any]] = {"vocabulary of the paper": {"vocab": "paper"}}
+    ways |= {f"alignment {alignment:g}": {"alignment": alignment} for alignment in options.alignments}
     contestants = entrants.contestants[1:]
     with progress.stage("building vocabularies", len(ways), "vocabularies") as stage:
         for number, (name, choice) in enumerate(ways.items(), start=1):
@@ -44,7 +52,7 @@ def main() -> None:
                 trees,
                 models[0].profile,
                 progress=False,
-                **choice,  # type: ignore[arg-type]
+                **choice,
             )
             contestants.append(TreeTokContestant(tokenizer, name))
             stage.at(number)

@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, required=True, help="where the results go, as JSON")
     options = parser.parse_args()
+    if options.every < 1:
+        parser.error("--every is 1 or more")
     from treetok.model.device import chosen_device
     from treetok.model.induction import CompositionTrees
     from treetok.model.member import Member

@@ -22,7 +22,7 @@ def parser_of(description: str, rivals: str = "bpe,wordpiece,unigram") -> argpar
     parser.add_argument("--against", default=rivals, help=f"rivals trained beside it (default: {rivals})")
     parser.add_argument("--train-text", action="append", type=Path, default=[], help="what rivals are trained on")
     parser.add_argument("--vocab-size", type=int, default=30_000)
-    parser.add_argument("--profile", default="uncased")
+    parser.add_argument("--profile", help="how rivals see text (default: as the first model, else uncased)")
     parser.add_argument("--morfessor-types", type=int, help="train Morfessor on so many types alone")
     parser.add_argument("--out", type=Path, required=True, help="where the results go, as JSON")
     return parser

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from record import entrants_of, parser_of, run, save
 
 from treetok.evaluate.comparison import compare
+from treetok.evaluate.entrants import chosen_profile, load_models
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.report import plain_text
 from treetok.progress import Progress
@@ -23,7 +24,8 @@ def main() -> None:
     parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
     options = parser.parse_args()
     gold_files = [read_gold(path) for path in options.gold]
-    cuts = ("equal", "whitespace") if options.profile == "uncased" else ("equal",)
+    profile = options.profile or chosen_profile(load_models(options.model[:1]))
+    cuts = ("equal", "whitespace") if profile == "uncased" else ("equal",)
     entrants = entrants_of(options, cuts)
     comparison = compare(entrants.contestants, gold_files, notes=entrants.notes, progress=Progress(True))
     save(options.out, "Segmentation (Table 1)", comparison=asdict(comparison))

@@ -22,7 +22,8 @@ from treetok.evaluate.report import from_plain_data, markdown, markdown_grid
 HEAD = """\
 # Results
 
-Written by `python experiments/write_results.py`; what stands between markers is replaced when it runs again.
+Written by `python experiments/write_results.py results/*.json --document docs/results.md`; what stands between
+markers is replaced when it runs again.
 [evaluation.md](evaluation.md) says what the figures mean.
 """
 

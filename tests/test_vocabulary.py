@@ -160,11 +160,21 @@ def test_alignment_gives_rare_words_more_weight():
     [
         ({"method": "best"}, "unknown vocab 'best': choose 'compact' or 'paper'"),
         ({"method": None}, "unknown vocab None"),
-        ({"alignment": 1.5}, "alignment must be a number from 0 to 1"),
+        ({"alignment": 1.5}, "alignment must be a number of at least 0 and at most 1"),
         ({"alignment": float("nan")}, "alignment must be"),
         ({"alignment": "much"}, "alignment must be"),
+        ({"alignment": 0.3, "method": "paper"}, "alignment is for vocab='compact' alone"),
     ],
 )
 def test_bad_choices_are_refused(options, message):
     with pytest.raises(TreetokError, match=message):
         build_vocabulary([("ab", [0], 1)], 3, **options)
+
+
+@pytest.mark.parametrize("alignment", [0, 0.001, np.float32(0.3), np.int64(1)])
+def test_huge_counts_are_weighed_rightly(alignment):
+    """A word that makes up nearly all of a text is one token, whatever its count."""
+    long_word = "abcdefghij" * 6
+    trees = [(long_word, [0] * 59, 9 * 10**14)] + [(f"{a}{b}", [0], 1) for a in "klmn" for b in "opqr"]
+    vocabulary = build_vocabulary(trees, 20, alignment=alignment, threshold=1)
+    assert vocabulary[long_word] == 9 * 10**14

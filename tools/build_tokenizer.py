@@ -1,6 +1,6 @@
 """Build a tokenizer on the trees that `tools/train_trees.py` left, with the parser of `tools/distil_parser.py`.
 
-    python tools/build_tokenizer.py CORPUS RUN PARSER OUT --profile uncased --vocab-size 30000
+    PYTHONPATH=src python tools/build_tokenizer.py CORPUS RUN PARSER OUT --profile uncased --vocab-size 30000
 
 Says how often the parser cuts unseen words as the composition models would, with the vocabulary that was built.
 """
@@ -17,13 +17,14 @@ from typing import Any
 import safetensors.numpy
 
 from distil_parser import UNSEEN
-from treetok import TreeTokenizer
+from one_line_errors import run
+from treetok import TreeTokenizer, TreetokError
 from treetok.segment import Segmenter
 from treetok.sources.parser import ParserTrees
 from treetok.storage.names import PARSER
 from treetok.text import profile_named
 from treetok.tree import with_leading_space
-from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
+from treetok.vocabulary import DEFAULT_METHOD
 from words_of_run import WordsOfRun
 
 
@@ -76,11 +77,14 @@ def main() -> None:
     parser.add_argument("--profile", default="uncased")
     parser.add_argument("--vocab-size", type=int, default=30_000)
     parser.add_argument("--vocab", default=DEFAULT_METHOD)
-    parser.add_argument("--alignment", type=float, default=DEFAULT_ALIGNMENT)
+    parser.add_argument("--alignment", type=float)
     parser.add_argument("--min-word-count", type=int, default=1)
     options = parser.parse_args()
     distilled = ParserTrees.from_arrays(safetensors.numpy.load((options.parser / PARSER).read_bytes()))
     trees = KnownTrees(WordsOfRun.load(options.run), distilled)
+    unseen = (options.parser / UNSEEN).read_text(encoding="utf-8").split()
+    if not unseen or not trees.scores.keys() >= set(unseen):
+        raise TreetokError(f"the words in {options.parser / UNSEEN} are not those of {options.run}")
     tokenizer = TreeTokenizer.train(
         options.corpus,
         options.vocab_size,
@@ -90,7 +94,6 @@ def main() -> None:
         alignment=options.alignment,
         min_word_count=options.min_word_count,
     )
-    unseen = (options.parser / UNSEEN).read_text(encoding="utf-8").split("\n")[:-1]
     alike = round(agreement(tokenizer, trees, unseen), 4)
     settings = {
         **tokenizer.parts.settings,
@@ -104,4 +107,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

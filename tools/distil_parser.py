@@ -16,6 +16,8 @@ from pathlib import Path
 
 import safetensors.numpy
 
+from one_line_errors import run
+from treetok import TreetokError
 from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, distil
 from treetok.model.induction import CompositionTrees
@@ -43,6 +45,8 @@ def main() -> None:
     device = chosen_device("auto")
     words = WordsOfRun.load(options.run)
     members = [Member.load(path, device) for path in sorted(options.run.glob("member-*.safetensors"))]
+    if not members:
+        raise TreetokError(f"{options.run} has no members of a committee (member-1.safetensors and so on)")
     scores = words.scores()
     made_up = {}
     if options.made_up:
@@ -73,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -10,6 +10,9 @@ import json
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from one_line_errors import run
+from treetok import TreetokError
+
 WIDTH, HEIGHT, MARGIN, KEY_WIDTH = 640, 360, 48, 190
 COLOURS = ["#1f6fb2", "#c7502b", "#3a8f4d", "#7b4fa3", "#8a6d1d"]
 NAMES = {"morpho2010_en": "Morpho", "compound_en": "Compound"}
@@ -88,8 +91,10 @@ def main() -> None:
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
     lines = options.log.read_text(encoding="utf-8").splitlines()
+    if not curves_of(lines):
+        raise TreetokError(f"{options.log} has no recall: train with --gold")
     options.picture.write_text(drawing(curves_of(lines), beginnings_of(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

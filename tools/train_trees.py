@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from one_line_errors import run
+from treetok import TreetokError
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
 from treetok.evaluate.gold import GoldFile, read_gold
@@ -26,6 +28,7 @@ from treetok.evaluate.metrics.tree_recall import tree_recall
 from treetok.evaluate.trees import OverStrings
 from treetok.lexicon import Lexicon
 from treetok.model.assembly import assemble_trainer, chart_words
+from treetok.model.checkpoint import FILES as CHECKPOINT_FILES
 from treetok.model.checkpoint import HEAD, load_checkpoint, save_checkpoint
 from treetok.model.device import chosen_device
 from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees
@@ -53,15 +56,35 @@ def recall_of(gold: GoldFile, source: CompositionTrees) -> list[float]:
 
 def morpheme_settings(text: str) -> MorphemeSettings:
     """`bpe`, `stems:13000`, `unigram:10000:0.5`: how, size, power of counts."""
-    how, size, power = [*text.split(":"), "", ""][:3]
-    return MorphemeSettings(how, **({"size": int(size)} if size else {}), count_power=float(power or 1))
+    try:
+        how, size, power = [*text.split(":"), "", ""][:3]
+        return MorphemeSettings(how, **({"size": int(size)} if size else {}), count_power=float(power or 1))
+    except (ValueError, TreetokError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def check_directories(out: Path, resume: Path | None) -> None:
+    """Refuse to begin where another run has ended, and to go on from nothing."""
+    if resume is not None and not (has_file(resume, HEAD) or (resume / member_file(0)).exists()):
+        raise TreetokError(f"{resume} has nothing to go on from")
+    if (out / member_file(0)).exists() and (resume is None or not out.samefile(resume)):
+        raise TreetokError(f"{out} has the members of another run: choose another directory")
+
+
+def member_file(number: int) -> str:
+    return f"member-{number + 1}.safetensors"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--minutes", type=float, default=9.0, help="stop training after so many, saving all")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=9.0,
+        help="for all of it, the last one for the trees of all words; looked at every --report-every steps",
+    )
     parser.add_argument("--steps", type=int, help="of every member, over all runs")
     parser.add_argument("--resume", type=Path, help="a directory that an earlier run wrote")
     parser.add_argument(
@@ -82,8 +105,8 @@ def main() -> None:
     parser.add_argument("--evaluate-every", type=int, default=500)
     options = parser.parse_args()
     began = time.monotonic()
-    # The last minute is for the trees of all words.
     deadline = began + 60 * options.minutes - 60
+    check_directories(options.out, options.resume)
     options.out.mkdir(parents=True, exist_ok=True)
 
     def say(**news: object) -> None:
@@ -126,7 +149,9 @@ def main() -> None:
         """Whether training came to its end."""
 
         def report(news: StepReport) -> None:
-            say(member=len(members) + 1, **{name: round(value, 4) for name, value in news.figures().items()})
+            # Training runs from report to report: it does not know how much is left.
+            figures = {name: value for name, value in news.figures().items() if name != "seconds_left"}
+            say(member=len(members) + 1, **{name: round(value, 4) for name, value in figures.items()})
             if news.step % options.evaluate_every == 0 and gold:
                 say_recall([member], step=news.step)
 
@@ -142,12 +167,15 @@ def main() -> None:
         return trainer.step == trainer.settings.steps
 
     for number, how in enumerate(preset.committee):
-        name = f"member-{number + 1}.safetensors"
-        if options.resume and (options.resume / name).exists():
-            members.append(Member.load(options.resume / name, device))
-            members[-1].save(options.out / name)
-            continue
+        name = member_file(number)
         morphemes = find_morphemes(counts, how)
+        if options.resume and (options.resume / name).exists():
+            member = Member.load(options.resume / name, device)
+            if member.morphemes.longer != morphemes.longer:
+                raise TreetokError(f"{options.resume / name} has other morphemes than member {number + 1} should")
+            members.append(member)
+            member.save(options.out / name)
+            continue
         settings = preset.settings_of_member(number)
         trainer = assemble_trainer(sequence, preset.model, settings, morphemes, device, preset.parser)
         if options.resume and has_file(options.resume, HEAD):
@@ -157,11 +185,13 @@ def main() -> None:
             compiling.join()
         member = Member(trainer.learner.composition, morphemes)
         if not train(trainer, member):
-            say(stopped_at=trainer.step)
             save_checkpoint(trainer, options.out)
+            say(stopped_at=trainer.step)
             break
         members.append(member)
         member.save(options.out / name)
+        for file in CHECKPOINT_FILES:
+            (options.out / file).unlink(missing_ok=True)
         say(member=len(members), step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
         del trainer
         gc.collect()
@@ -185,4 +215,4 @@ def changed(settings: Any, **values: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import safetensors
 import safetensors.numpy
 
+from treetok import TreetokError
 from treetok.lexicon import Lexicon
 
 FILE = "words.safetensors"
@@ -29,9 +31,12 @@ class WordsOfRun:
 
     @classmethod
     def load(cls, directory: Path) -> WordsOfRun:
-        arrays = safetensors.numpy.load((directory / FILE).read_bytes())
-        lexicon = Lexicon(arrays["text"].tobytes().decode(), arrays["lengths"], arrays["depths"])
-        counts = dict(zip(lexicon.words(), arrays["counts"].tolist(), strict=True))
+        try:
+            arrays = safetensors.numpy.load((directory / FILE).read_bytes())
+            lexicon = Lexicon(arrays["text"].tobytes().decode(), arrays["lengths"], arrays["depths"])
+            counts = dict(zip(lexicon.words(), arrays["counts"].tolist(), strict=True))
+        except (safetensors.SafetensorError, KeyError, ValueError, TreetokError) as error:
+            raise TreetokError(f"{directory / FILE} is damaged: {error}") from None
         return cls(lexicon, counts)
 
     def scores(self) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from numbers import Real
 from typing import Any
 
 
@@ -29,10 +30,11 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return number
 
 
-def share(name: str, value: Any, may_be_one: bool) -> float:
-    """A number above 0 and below (or at most) 1."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and value > 0 and (value < 1 or (may_be_one and value == 1)):
-        return float(value)
-    limit = "at most" if may_be_one else "below"
-    raise TreetokError(f"{name} must be a number above 0 and {limit} 1, not {value!r}")
+def share(name: str, value: Any, may_be_one: bool, may_be_zero: bool = False) -> float:
+    """A number (also a numpy one) above (or at least) 0 and below (or at most) 1."""
+    if type(value) is not bool and isinstance(value, Real):
+        number = float(value)
+        if 0 < number < 1 or (may_be_one and number == 1) or (may_be_zero and number == 0):
+            return number
+    least, most = "of at least" if may_be_zero else "above", "at most" if may_be_one else "below"
+    raise TreetokError(f"{name} must be a number {least} 0 and {most} 1, not {value!r}")

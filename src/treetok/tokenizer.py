@@ -22,7 +22,7 @@ from treetok.sources import TreeSource, scores_of_words
 from treetok.text import check_encodable, profile_named
 from treetok.tokens import TokenTable
 from treetok.tree import Tree, join_scores, with_leading_space
-from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
+from treetok.vocabulary import DEFAULT_METHOD
 
 # Words remembered with their ids; when there are more, remembering starts afresh.
 MOST_REMEMBERED = 1_000_000
@@ -98,7 +98,7 @@ class TreeTokenizer:
         min_word_count: int = 1,
         character_coverage: float = 0.9999,
         vocab: str = DEFAULT_METHOD,
-        alignment: float = DEFAULT_ALIGNMENT,
+        alignment: float | None = None,
         pruning_rate: float = 0.2,
         lexicon_size: int | None = None,
         memory_limit: int = 4 << 30,
@@ -121,8 +121,8 @@ class TreeTokenizer:
         character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it
             are left to bytes (`lossless`) or to [UNK] (`uncased`).
         vocab: "compact" looks for the fewest tokens, "paper" prunes by entropies as the paper does.
-        alignment: from 0 (as few tokens as possible) to 1 (rare words count as much as frequent ones, and most
-            words are cut into morphs); for "compact" alone.
+        alignment: from 0, where running text has as few tokens as possible, to 1, where all different words count
+            alike, so that fewer whole words and more of their parts are tokens; None is 0.3. For "compact" alone.
         pruning_rate: the share of the vocabulary that each pruning step removes.
         lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer; None is
             200 000 for trees from counts and 1 000 000 for neural ones.

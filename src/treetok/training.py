@@ -42,7 +42,7 @@ def train_parts(
     min_word_count: int,
     character_coverage: float,
     vocab: str,
-    alignment: float,
+    alignment: float | None,
     pruning_rate: float,
     lexicon_size: int | None,
     memory_limit: int,
@@ -174,7 +174,7 @@ def train_parts(
 def too_small(vocab_size: int, characters: int, outside: int) -> str:
     return (
         f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside}"
-        f" bytes and special tokens need at least {outside + characters}"
+        f" special tokens (and bytes, in lossless) need at least {outside + characters}"
     )
 
 

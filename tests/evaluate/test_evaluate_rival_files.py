@@ -241,7 +241,7 @@ def test_a_table_cuts_as_the_contestant_it_was_made_from(tmp_path):
     rival = train_rival("wordpiece", words, 60, "uncased")
     text = "Looks walking jumped qx"
     for name in ("w.cuts", "w.cuts.xz"):
-        save_table(rival, ["looks", "walking", "jumped", "qx"], "uncased", tmp_path / name)
+        save_table(rival, ["looks", "walking", "jumped", "qx"], rival.profile, tmp_path / name)
         table = load_contestant(tmp_path / name)
         assert (table.name, table.vocabulary_size) == (rival.name, rival.vocabulary_size)
         assert table.tokenize(text) == rival.tokenize(text)
@@ -250,20 +250,33 @@ def test_a_table_cuts_as_the_contestant_it_was_made_from(tmp_path):
         table.tokenize("looked")
 
 
+HEAD_OF_TABLE = '{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n'
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "line 1: not the head"),
         ("[]\n", "line 1: not the head"),
-        ('{"name": "x", "profile": "no", "vocabulary_size": 3}\n', "unknown profile"),
+        ('{"name": "x", "profile": "no", "vocabulary_size": 3}\n', "line 1: .*unknown profile"),
+        ('{"name": "", "profile": "uncased", "vocabulary_size": 3}\n', "line 1: .*its name is"),
+        ('{"name": "x", "profile": "uncased", "vocabulary_size": 1}\n["ab", ["a", "b"]]\n', "more than its"),
+        (HEAD_OF_TABLE + '["a", "a"]\n', "line 2: it should be"),
+        (
+            HEAD_OF_TABLE + '["a", ["a"]]\n["a", ["a"]]',
+            "line 3: .*twice",
+        ),
         ('{"name": "x", "profile": "uncased", "vocabulary_size": "3"}\n', "line 1: not the head"),
         (
-            '{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab", ["a"]]\n',
+            HEAD_OF_TABLE + '["ab", ["a"]]\n',
             "line 2: the pieces do not",
         ),
-        ('{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab", []]\n', "line 2: it should be"),
-        ('{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab", 5]\n', "line 2: "),
-        ('{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n["ab"', "line 2: "),
+        (
+            HEAD_OF_TABLE + '["ab", []]\n',
+            "line 2: words, tokens and pieces",
+        ),
+        (HEAD_OF_TABLE + '["ab", 5]\n', "line 2: "),
+        (HEAD_OF_TABLE + '["ab"', "line 2: "),
     ],
 )
 def test_bad_tables_are_refused_with_the_line(tmp_path, content, message):

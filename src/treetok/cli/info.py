@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
@@ -38,8 +38,23 @@ def run(options: argparse.Namespace) -> None:
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),
         "known words": tokenizer.known_words,
-        **{name.replace("_", " "): value for name, value in tokenizer.settings.items()},
+        **dict(shown_settings(tokenizer.settings)),
     }
     width = max(map(len, rows))
     for name, value in rows.items():
         print(f"{name:<{width}}  {value}")
+
+
+def shown_settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names and values to be read by people; what there are several of is numbered.
+
+    >>> dict(shown_settings({"pruning_rate": 0.2, "members": [{"steps": 5}]}))
+    {'pruning rate': 0.2, 'members 1': 'steps 5'}
+    """
+    for name, value in settings.items():
+        plain = name.replace("_", " ")
+        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+            for number, item in enumerate(value, start=1):
+                yield f"{plain} {number}", ", ".join(f"{key.replace('_', ' ')} {v}" for key, v in item.items())
+        else:
+            yield plain, value

@@ -51,8 +51,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--alignment",
         type=float,
-        default=DEFAULT_ALIGNMENT,
-        help="from 0, fewest tokens, to 1, most words cut into morphs; for compact"
+        help="from 0, fewest tokens, to 1, all different words count alike; for compact"
         f" (default: {DEFAULT_ALIGNMENT})",
     )
     parser.add_argument(

@@ -13,7 +13,7 @@ from treetok.errors import TreetokError, TreetokWarning, whole_number
 from treetok.evaluate.contestant import Contestant
 from treetok.evaluate.rivals.files import load_contestant
 from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
-from treetok.evaluate.rivals.wordwise import Cuts, check_cuts
+from treetok.evaluate.rivals.wordwise import Cuts, WordwiseContestant, check_cuts
 from treetok.evaluate.trees import trees_of_contest
 from treetok.progress import Progress
 from treetok.sources import TreeSource
@@ -58,8 +58,7 @@ class Entrants:
         self._morfessor: MorfessorContestant | None = None
         self.models = load_models(models)
         first = self.models[0] if self.models else None
-        own_profile = first.tokenizer.profile if isinstance(first, TreeTokContestant) else DEFAULT_PROFILE
-        self.profile = profile_named(profile or own_profile)
+        self.profile = profile_named(profile or chosen_profile(self.models))
         own_size = (first.vocabulary_size if first else None) or DEFAULT_SIZE
         self.size = own_size if size is None else whole_number("the size of a rival", size, least=1)
         for kind in cuts:
@@ -143,6 +142,14 @@ class Entrants:
         # What else its name says is in the notes: tables have little room.
         self._morfessor.name = "Morfessor"
         return self._morfessor
+
+
+def chosen_profile(models: Sequence[Contestant]) -> str:
+    """The profile by which the first model sees text, if that can be told."""
+    first = models[0] if models else None
+    if isinstance(first, TreeTokContestant):
+        return first.tokenizer.profile
+    return first.profile.name if isinstance(first, WordwiseContestant) else DEFAULT_PROFILE
 
 
 def load_models(specs: Sequence[str]) -> list[Contestant]:

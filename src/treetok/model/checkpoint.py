@@ -56,14 +56,14 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
     try:
         head = json.loads(head_path.read_text(encoding="utf-8"))
         step, sums = head["step"], head["sha256"]
-        if type(step) is not int or not 0 <= step <= trainer.settings.steps:
-            raise ValueError(f"there is no step {step!r}")
         for name, here in what_must_agree(trainer).items():
             there = head[name]
             if there != here:
                 raise TreetokError(
                     f"the checkpoint in {directory} is of another run: {name}: {difference(there, here)}"
                 )
+        if type(step) is not int or not 0 <= step <= trainer.settings.steps:
+            raise ValueError(f"there is no step {step!r}")
         parameters = dict(trainer.learner.named_parameters())
         saved = read_tensors(find_file(directory, PARAMETERS), sums[PARAMETERS], parameters)
         moments = {

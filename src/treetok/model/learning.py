@@ -153,6 +153,9 @@ def check_choices(
     whole = checked_target(checkpoints, (), CHECKPOINT_HEAD)
     directories = [member_directory(whole, number) for number in range(len(chosen.committee))]
     for directory in directories:
+        left = [name for name in CHECKPOINT_FILES if has_file(directory, name)]
+        if resume and left and CHECKPOINT_HEAD not in left:
+            raise TreetokError(f"the checkpoint in {directory} is damaged: {CHECKPOINT_HEAD} is missing")
         checked_target(directory, CHECKPOINT_FILES, CHECKPOINT_HEAD)
     has_checkpoint = any(has_file(directory, CHECKPOINT_HEAD) for directory in directories)
     if resume and not has_checkpoint:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, share
+from treetok.text.longest import LONGEST_WORD
 from treetok.vocabulary.compact import TopDownCuts, choose_strings
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.nodes import I64, SharedNodes
@@ -22,7 +23,8 @@ DEFAULT_METHOD = "compact"
 DEFAULT_ALIGNMENT = 0.3
 DEFAULT_THRESHOLD = 5
 # Thousandths are enough to tell roots apart.
-WEIGHT_OF_ONE = 1000
+WEIGHT_OF_ONE = 1000.0
+LARGEST_SUM = float(1 << 61)
 DEFAULT_PRUNING_RATE = 0.2
 
 
@@ -31,7 +33,7 @@ def build_vocabulary(
     size: int,
     *,
     method: str = DEFAULT_METHOD,
-    alignment: float = DEFAULT_ALIGNMENT,
+    alignment: float | None = None,
     threshold: int = DEFAULT_THRESHOLD,
     pruning_rate: float = DEFAULT_PRUNING_RATE,
     report: Callable[[int], object] = lambda vocabulary_size: None,
@@ -78,12 +80,14 @@ def build_vocabulary(
 
 
 def check_choice(method: object, alignment: object) -> tuple[str, float]:
-    """What is chosen by, if it is one of the ways there are."""
+    """What is chosen by, if it is one of the ways there are; alignment None is the default."""
     if not isinstance(method, str) or method not in METHODS:
         raise TreetokError(f"unknown vocab {method!r}: choose {' or '.join(map(repr, METHODS))}")
-    if isinstance(alignment, bool) or not isinstance(alignment, int | float) or not 0 <= alignment <= 1:
-        raise TreetokError(f"alignment must be a number from 0 to 1, not {alignment!r}")
-    return method, float(alignment)
+    if alignment is None:
+        return method, DEFAULT_ALIGNMENT
+    if method == "paper":
+        raise TreetokError("alignment is for vocab='compact' alone: the paper's construction has no such choice")
+    return method, share("alignment", alignment, may_be_one=True, may_be_zero=True)
 
 
 def root_weights(frequencies: I64, power: float) -> I64:
@@ -92,7 +96,10 @@ def root_weights(frequencies: I64, power: float) -> I64:
     >>> root_weights(np.array([1, 100]), 0.5).tolist(), root_weights(np.array([1, 100]), 1.0).tolist()
     ([1000, 10000], [1, 100])
     """
-    if power == 1:
+    roots = frequencies.astype(np.float64) ** power
+    # A word has at most LONGEST_WORD tokens, and sums must fit into 63 bits.
+    scale = min(1.0 if power == 1 else WEIGHT_OF_ONE, LARGEST_SUM / LONGEST_WORD / max(float(roots.sum()), 1.0))
+    if scale == 1:
         return frequencies
-    weights: I64 = np.rint(WEIGHT_OF_ONE * frequencies.astype(np.float64) ** power).astype(np.int64)
+    weights: I64 = np.maximum(np.rint(scale * roots), 1).astype(np.int64)
     return weights

@@ -1,0 +1,76 @@
+"""The tools for machines without network, one after the other, on little text."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, SAMPLE_FILES
+from treetok import TreeTokenizer
+
+pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+
+MEMBERS = ["--member", "bpe:300", "--member", "stems:300:0.5"]
+SMALL = ["--preset", "tiny", "--steps", 3, "--report-every", 1, "--evaluate-every", 3]
+
+
+def run(script, *arguments, status=0):
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, ROOT / script, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == status, result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stderr if status else result.stdout
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tools") / "text.txt"
+    path.write_text(SAMPLE_FILES[0].read_text(encoding="utf-8")[:4000], encoding="utf-8")
+    return path
+
+
+def test_from_text_to_a_tokenizer(corpus):
+    gold = corpus.with_name("gold.tsv")
+    gold.write_text("walked\twalk ed\nlighthouse\tlight house\n", encoding="utf-8")
+    first, second, parser, tokenizer = (
+        corpus.with_name(name) for name in ("first", "second", "parser", "tokenizer")
+    )
+    # The first run has no time to train anything beyond its first step.
+    run("tools/train_trees.py", corpus, first, *SMALL, *MEMBERS, "--minutes", 0)
+    assert sorted(path.name for path in first.iterdir() if path.suffix == ".safetensors") == [
+        "first_moments.safetensors",
+        "parameters.safetensors",
+        "second_moments.safetensors",
+    ]
+    news = run("tools/train_trees.py", corpus, second, *SMALL, *MEMBERS, "--resume", first, "--gold", gold)
+    assert '"starting_at": 1' in news and '"saved": true' in news
+    assert sorted(path.name for path in second.iterdir()) == [
+        "member-1.safetensors",
+        "member-2.safetensors",
+        "run.jsonl",
+        "words.safetensors",
+    ]
+    picture = corpus.with_name("curve.svg")
+    run("tools/draw_curves.py", second / "run.jsonl", picture)
+    assert "model 2" in picture.read_text(encoding="utf-8")
+    run("tools/distil_parser.py", second, parser, "--minutes", 0.05, "--made-up", 20)
+    assert "are cut alike" in run(
+        "tools/build_tokenizer.py", corpus, second, parser, tokenizer, "--vocab-size", 400
+    )
+    built = TreeTokenizer.load(tokenizer)
+    assert built.vocab_size == 400
+    assert "".join(built.segment("lighthousekeepers")) == "lighthousekeepers"
+    members = [option for number in (1, 2) for option in ("--member", second / f"member-{number}.safetensors")]
+    out = corpus.with_name("committee.json")
+    assert "models 1 to 2" in run("experiments/committee.py", *members, "--gold", gold, "--out", out)
+
+
+def test_bad_input_is_one_line(corpus):
+    nowhere, out = corpus.with_name("nowhere"), corpus.with_name("out")
+    assert "nothing to go on from" in run("tools/train_trees.py", corpus, out, "--resume", nowhere, status=1)
+    assert "no such file" in run("tools/train_trees.py", nowhere, out, status=1)
+    assert "words.safetensors" in run("tools/distil_parser.py", nowhere, out, status=1)
+    assert "parser.safetensors" in run("tools/build_tokenizer.py", corpus, nowhere, nowhere, out, status=1)
+    assert "how, size" not in run("tools/train_trees.py", corpus, out, "--member", "bpe:many", status=2)

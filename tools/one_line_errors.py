@@ -1,0 +1,16 @@
+"""Faults of the input are one line, not a traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from treetok import TreetokError
+
+
+def run(main: Callable[[], None]) -> None:
+    try:
+        main()
+    except (TreetokError, OSError) as error:
+        sys.exit(f"{Path(sys.argv[0]).name}: {error}")
