@@ -67,6 +67,14 @@ def test_the_vocabulary_is_that_of_the_construction():
     tokenizer = train(words, 22, trees=source, profile="uncased")
     trees = [(word, source.split_scores([word])[0], count) for word, count in words.items()]
     assert dict(tokenizer.parts.entries) == build_vocabulary(trees, 22 - 5)
+    for choice in ({"vocab": "paper"}, {"vocab": "compact", "alignment": 1}):
+        tokenizer = train(words, 22, trees=source, profile="uncased", **choice)
+        options = {"method": choice["vocab"], "alignment": choice.get("alignment")}
+        assert dict(tokenizer.parts.entries) == build_vocabulary(trees, 22 - 5, **options)
+        assert tokenizer.settings["vocab"] == choice["vocab"]
+        assert tokenizer.settings.get("alignment") == choice.get("alignment")
+    with pytest.raises(TreetokError, match="alignment is for vocab='compact' alone"):
+        train(words, 22, trees=source, profile="uncased", vocab="paper", alignment=0.5)
 
 
 def test_rare_characters_are_left_to_bytes_or_to_the_unknown_token():

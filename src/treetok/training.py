@@ -162,7 +162,7 @@ def train_parts(
             "min_word_count": min_word_count,
             "character_coverage": character_coverage,
             "vocab": vocab,
-            **({"alignment": alignment} if vocab == "compact" else {}),
+            **({} if alignment is None else {"alignment": alignment}),
             "pruning_rate": pruning_rate,
             "words_in_corpus": sum(words.values()),
             "distinct_words": len(words),

@@ -30,6 +30,9 @@ def folder(tmp_path_factory):
     run("table3_trees.py", *shared, *gold, "--out", folder / "table3.json")
     run("case_study.py", *shared, "--against", "bpe", "--out", folder / "case_study.json")
     run("timing.py", *shared, *text, "--against", "", "--out", folder / "timing.json")
+    run("optimal_vocabulary.py", *shared, "--words", 300, "--out", folder / "optimal.json")
+    alignments = ["--alignments", "0,1", "--against", ""]
+    run("alignment.py", *shared, *gold, *text, *alignments, "--out", folder / "alignment.json")
     pictures = ["--pictures", folder / "pictures"]
     run("tree_pictures.py", "walked", "--model", "en-uncased", *pictures, "--out", folder / "trees.json")
     cuts = ["--against", "wordpiece", "--out", folder / "cuts"]
@@ -62,6 +65,20 @@ def test_tables_of_cuts_give_the_same_figures(folder):
     )
     assert list(from_cuts["rows"]) == ["TreeTok en-uncased", "WordPiece"]
     assert from_cuts["rows"]["TreeTok en-uncased"] == table["rows"]["TreeTok en-uncased"]
+
+
+def test_the_best_vocabulary_is_not_much_better_than_ours(folder):
+    _, (_, bound, _), (_, ours, above), (_, of_paper, _) = result(folder, "optimal")["grid"]
+    assert float(bound) <= float(ours) <= float(of_paper)
+    assert float(above.rstrip("%")) < 5
+
+
+def test_alignment(folder):
+    of_gold, of_text = result(folder, "alignment")["comparison"]["tables"]
+    names = ["vocabulary of the paper", "alignment 0", "alignment 1"]
+    assert list(of_gold["rows"]) == list(of_text["rows"]) == names
+    tokens = [of_text["rows"][name]["tokens_per_word"]["value"] for name in names]
+    assert tokens[1] < tokens[2]
 
 
 def test_grids(folder):

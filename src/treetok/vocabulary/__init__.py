@@ -69,7 +69,7 @@ def build_vocabulary(
     while np.count_nonzero(counts) < size and threshold > 1:
         threshold //= 2
         counts = heuristic_vocabulary(nodes, threshold)
-    if method == "paper":
+    if alignment is None:
         counts, present = prune(nodes, counts, size, pruning_rate, report)
     else:
         weights = root_weights(nodes.frequencies, 1 - alignment)
@@ -79,12 +79,12 @@ def build_vocabulary(
     return dict(sorted(vocabulary.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def check_choice(method: object, alignment: object) -> tuple[str, float]:
-    """What is chosen by, if it is one of the ways there are; alignment None is the default."""
+def check_choice(method: object, alignment: object) -> tuple[str, float | None]:
+    """What is chosen by, if it is one of the ways there are; alignment None is the default, where there is one."""
     if not isinstance(method, str) or method not in METHODS:
         raise TreetokError(f"unknown vocab {method!r}: choose {' or '.join(map(repr, METHODS))}")
     if alignment is None:
-        return method, DEFAULT_ALIGNMENT
+        return method, None if method == "paper" else DEFAULT_ALIGNMENT
     if method == "paper":
         raise TreetokError("alignment is for vocab='compact' alone: the paper's construction has no such choice")
     return method, share("alignment", alignment, may_be_one=True, may_be_zero=True)
