@@ -19,11 +19,11 @@ import safetensors.numpy
 from distil_parser import UNSEEN
 from one_line_errors import run
 from treetok import TreeTokenizer, TreetokError
+from treetok.model.distillation import segmentation_agreement
 from treetok.segment import Segmenter
 from treetok.sources.parser import ParserTrees
 from treetok.storage.names import PARSER
 from treetok.text import profile_named
-from treetok.tree import with_leading_space
 from treetok.vocabulary import DEFAULT_METHOD
 from words_of_run import WordsOfRun
 
@@ -53,21 +53,6 @@ def without_accents(word: str) -> str:
     return "".join(unicodedata.normalize("NFD", character)[0] for character in word)
 
 
-def agreement(tokenizer: TreeTokenizer, trees: KnownTrees, words: list[str]) -> float:
-    """The share of words that the parser cuts as the composition models do."""
-    segmenter = Segmenter({entry: n for entry, n in tokenizer.parts.entries if isinstance(entry, str)})
-    in_text = profile_named(tokenizer.profile).in_running_text
-    alike = 0
-    for word, of_parser in zip(words, trees.parser.split_scores(words), strict=True):
-        written = in_text(word)
-        cuts = [
-            segmenter.cut(written, with_leading_space(scores) if len(written) > len(word) else scores)
-            for scores in (of_parser.tolist(), trees.scores[word].tolist())
-        ]
-        alike += cuts[0] == cuts[1]
-    return alike / len(words)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
@@ -94,7 +79,9 @@ def main() -> None:
         alignment=options.alignment,
         min_word_count=options.min_word_count,
     )
-    alike = round(agreement(tokenizer, trees, unseen), 4)
+    segmenter = Segmenter({entry: n for entry, n in tokenizer.parts.entries if isinstance(entry, str)})
+    in_text = profile_named(tokenizer.profile).in_running_text
+    alike = round(segmentation_agreement(distilled, trees.scores, segmenter, unseen, in_text), 4)
     settings = {
         **tokenizer.parts.settings,
         "trees": "neural",
