@@ -28,7 +28,7 @@ def main() -> None:
     cuts = ("equal", "whitespace") if profile == "uncased" else ("equal",)
     entrants = entrants_of(options, cuts)
     comparison = compare(entrants.contestants, gold_files, notes=entrants.notes, progress=Progress(True))
-    save(options.out, "Segmentation (Table 1)", comparison=asdict(comparison))
+    save(options.out, options.title or "Segmentation (Table 1)", comparison=asdict(comparison))
     print(plain_text(comparison))
 
 

@@ -52,11 +52,11 @@ def main() -> None:
                 )
             table.rows[contestant.name].update(figures_of(likelihood))
             # What is done is not lost if time runs out.
-            save(options.out, TITLE, comparison=asdict(comparison))
+            save(options.out, options.title or TITLE, comparison=asdict(comparison))
         described = f"{settings.layers} layers, {settings.dimension} dimensions, seed {settings.seed}, trained on"
         described += f" {settings.characters} characters"
         comparison = replace(comparison, notes={**comparison.notes, "language models": described})
-    save(options.out, TITLE, comparison=asdict(comparison))
+    save(options.out, options.title or TITLE, comparison=asdict(comparison))
     print(plain_text(comparison))
 
 

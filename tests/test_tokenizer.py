@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conftest import ROOT
 from treetok import TreeTokenizer, TreetokError
 from treetok.text.uncased import NORMAL_CHARACTERS
 
@@ -62,6 +63,22 @@ def test_shipped_tokenizers_load_and_cut_words(name):
     tokenizer = TreeTokenizer.load(name)
     assert "".join(tokenizer.segment("windsurfing")) == "windsurfing"
     assert tokenizer.decode(tokenizer.encode("the wind")) == "the wind"
+    # Known words from the lexicon, one that nobody has seen from the parser.
+    assert tokenizer.segment("uniquenesses") == ["unique", "ness", "es"]
+    assert "".join(tokenizer.segment("blorkishnesses")) == "blorkishnesses"
+    assert tokenizer.segment("blorkishnesses")[-2:] == ["ness", "es"]
+
+
+def test_shipped_tokenizers_are_small_and_load_quickly():
+    """Loading must not make tables of all words: 150 ms is what it may take on a quiet machine."""
+    folder = ROOT / "src" / "treetok" / "shipped"
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 25_000_000
+    seconds = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        TreeTokenizer.load("en").encode("windsurfing")
+        seconds.append(time.perf_counter() - begun)
+    assert min(seconds) < 0.6
 
 
 @given(encodable | mixed_scripts)

@@ -64,6 +64,7 @@ def main() -> None:
     parser.add_argument("--vocab", default=DEFAULT_METHOD)
     parser.add_argument("--alignment", type=float)
     parser.add_argument("--min-word-count", type=int, default=1)
+    parser.add_argument("--card", type=Path, help="a file with the model card")
     options = parser.parse_args()
     distilled = ParserTrees.from_arrays(safetensors.numpy.load((options.parser / PARSER).read_bytes()))
     trees = KnownTrees(WordsOfRun.load(options.run), distilled)
@@ -88,7 +89,8 @@ def main() -> None:
         "unseen_words": len(unseen),
         "cut_as_the_model_would_of_unseen_words": alike,
     }
-    parts = dataclasses.replace(tokenizer.parts, source=distilled, settings=settings)
+    card = None if options.card is None else options.card.read_text(encoding="utf-8")
+    parts = dataclasses.replace(tokenizer.parts, source=distilled, settings=settings, card=card)
     TreeTokenizer(parts).save(options.out)
     print(f"{options.out}: {tokenizer.vocab_size} tokens; of {len(unseen)} unseen words {alike:.1%} are cut alike")
 

@@ -46,7 +46,7 @@ def test_models_rivals_and_all_outputs(gold, tmp_path, capsys):
     assert errors == ""
     written = json.loads(files["json"].read_text(encoding="utf-8"))
     names = ["TreeTok en-uncased", "BPE", "Unigram", "TreeTok, trees from counts"]
-    assert written["contestants"] == dict(zip(names, [3000, 700, 700, 700], strict=True))
+    assert written["contestants"] == dict(zip(names, [30_000, 700, 700, 700], strict=True))
     assert [table["kind"] for table in written["tables"]] == ["segmentation", "text", "trees"]
     segmentation, text, trees = (table["rows"] for table in written["tables"])
     # The same as by hand.
@@ -86,7 +86,7 @@ def test_rivals_see_text_as_the_first_model_does(gold, tmp_path, capsys):
     assert evaluate(*arguments) == 0
     written = json.loads((tmp_path / "o").read_text(encoding="utf-8"))
     assert written["notes"]["profile"] == "lossless"
-    assert written["notes"]["entries"] == 4000
+    assert written["notes"]["entries"] == 32_000
     capsys.readouterr()
 
 

@@ -44,7 +44,7 @@ def load_contestant(spec: str | os.PathLike[str], name: str | None = None) -> Co
     a table of words and their tokens (`.cuts`, `.cuts.xz`).
 
     >>> load_contestant("en").segment("lighthouses")
-    ['light', 'houses']
+    ['light', 'house', 's']
     """
     if not isinstance(spec, str | os.PathLike):
         raise TreetokError(f"a tokenizer has a name or a path, not {spec!r}")
