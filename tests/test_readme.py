@@ -23,5 +23,5 @@ def test_the_first_command_tokenizes():
     assert f"It prints `{result.stdout.strip()}`" in README
     assert (
         result.stdout.replace(" ", "").replace("␣", " ")
-        == "The windsurfers walked unhappily past the lighthouses.\n"
+        == "The lighthouse keepers unhappily recounted the blackbirds.\n"
     )

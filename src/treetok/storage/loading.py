@@ -84,11 +84,14 @@ def load_parts(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
     raise AssertionError("unreachable")
 
 
-def state_of(directory: Path) -> tuple[bool, int]:
-    """Something that changes when a tokenizer is saved."""
+def state_of(directory: Path) -> tuple[bool, int, int, int]:
+    """Something that changes when a tokenizer is saved. Clocks of file systems are coarse: two that are saved in
+    quick succession may have the same times, but then they are different files."""
+    is_arriving = (directory / ARRIVING).exists()
     with contextlib.suppress(OSError):
-        return (directory / ARRIVING).exists(), (directory / HEAD).stat().st_mtime_ns
-    return (directory / ARRIVING).exists(), 0
+        head = (directory / HEAD).stat()
+        return is_arriving, head.st_ino, head.st_mtime_ns, head.st_ctime_ns
+    return is_arriving, 0, 0, 0
 
 
 def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerParts:
