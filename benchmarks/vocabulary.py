@@ -1,6 +1,6 @@
 """Time and memory of vocabulary construction, for real words and for more synthetic ones.
 
-    python benchmarks/vocabulary.py CORPUS [--types 250000] [--size 30000]
+    python benchmarks/vocabulary.py CORPUS [--types 250000] [--size 30000] [--vocab compact]
 
 Each case runs in a process of its own, on one core; memory is the peak of that process.
 """
@@ -21,7 +21,7 @@ from typing import Any
 from treetok.corpus import count_words
 from treetok.sources import CountTrees, scores_of_words
 from treetok.text import profile_named
-from treetok.vocabulary import SharedNodes, build_vocabulary
+from treetok.vocabulary import DEFAULT_METHOD, METHODS, SharedNodes, build_vocabulary
 
 
 def corpus_words(path: str, types: int) -> dict[str, int]:
@@ -58,14 +58,14 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return work(), time.perf_counter() - start
 
 
-def run_case(case: str, corpus: str, types: int, size: int) -> dict[str, Any]:
+def run_case(case: str, corpus: str, types: int, size: int, method: str) -> dict[str, Any]:
     words = synthetic_words(types) if case.startswith("synthetic") else corpus_words(corpus, types)
     source, seconds_ngrams = timed(
         lambda: RandomTrees() if case.endswith("random") else CountTrees.from_words(words)
     )
     scores, seconds_trees = timed(lambda: scores_of_words(source, list(words)))
     nodes, seconds_nodes = timed(lambda: SharedNodes((word, scores[word], count) for word, count in words.items()))
-    vocabulary, seconds_vocabulary = timed(lambda: build_vocabulary(nodes, size))
+    vocabulary, seconds_vocabulary = timed(lambda: build_vocabulary(nodes, size, method=method))
     assert len(vocabulary) == size
     return {
         "case": case,
@@ -83,10 +83,11 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--types", type=int, default=250_000)
     parser.add_argument("--size", type=int, default=30_000)
+    parser.add_argument("--vocab", default=DEFAULT_METHOD, choices=METHODS)
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
-        print(json.dumps(run_case(options.case, options.corpus, options.types, options.size)))
+        print(json.dumps(run_case(options.case, options.corpus, options.types, options.size, options.vocab)))
         return
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     for case, types in [
@@ -96,7 +97,7 @@ def main() -> None:
         ("synthetic, trees at random", 4 * options.types),
     ]:
         command = [sys.executable, __file__, options.corpus, "--case", case]
-        command += ["--types", str(types), "--size", str(options.size)]
+        command += ["--types", str(types), "--size", str(options.size), "--vocab", options.vocab]
         if hasattr(os, "sched_setaffinity"):
             pin = lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # noqa: E731
         else:

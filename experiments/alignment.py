@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from record import entrants_of, parser_of, run, save
+from record import entrants_of, parser_of, save
 
 from treetok import TreeTokenizer
+from treetok.cli.script import run
 from treetok.errors import TreetokError
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.gold import read_gold

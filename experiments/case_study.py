@@ -5,8 +5,9 @@ python experiments/case_study.py --train-text corpus.txt.xz --model my-tokenizer
 
 from __future__ import annotations
 
-from record import entrants_of, parser_of, run, save
+from record import entrants_of, parser_of, save
 
+from treetok.cli.script import run
 from treetok.evaluate.report import aligned
 
 WORDS = ["bed", "commonly", "windsurfing", "tricycles", "uniquenesses"]

@@ -10,8 +10,9 @@ import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from record import run, save
+from record import save
 
+from treetok.cli.script import run
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.report import plain_text

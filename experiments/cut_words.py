@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from record import entrants_of, parser_of, run
+from record import entrants_of, parser_of
 
+from treetok.cli.script import run
 from treetok.corpus import count_words
 from treetok.errors import TreetokError
 from treetok.evaluate.entrants import chosen_profile

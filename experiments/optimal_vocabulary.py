@@ -12,8 +12,9 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from record import entrants_of, parser_of, run, save
+from record import entrants_of, parser_of, save
 
+from treetok.cli.script import run
 from treetok.errors import TreetokError
 from treetok.evaluate.report import aligned
 from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant

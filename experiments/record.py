@@ -6,11 +6,9 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from treetok.errors import TreetokError
 from treetok.evaluate.entrants import Entrants
 from treetok.progress import Progress
 
@@ -50,14 +48,6 @@ def command_line() -> str:
 
     arguments = [Path(part).name if is_elsewhere(part) else part for part in sys.argv[1:]]
     return shlex.join(["python", f"experiments/{Path(sys.argv[0]).name}", *arguments])
-
-
-def run(main: Callable[[], None]) -> None:
-    """Run an experiment; faults of the input are one line, not a traceback."""
-    try:
-        main()
-    except (TreetokError, OSError) as error:
-        sys.exit(f"{Path(sys.argv[0]).name}: {error}")
 
 
 def save(out: Path, title: str, **result: Any) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from record import entrants_of, parser_of, run, save
+from record import entrants_of, parser_of, save
 
+from treetok.cli.script import run
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.entrants import chosen_profile, load_models
 from treetok.evaluate.gold import read_gold

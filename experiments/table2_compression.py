@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from record import entrants_of, parser_of, run, save
+from record import entrants_of, parser_of, save
 
+from treetok.cli.script import run
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.report import plain_text
 from treetok.evaluate.texts import first_sentences, read_text

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import time
 
-from record import entrants_of, parser_of, run, save
+from record import entrants_of, parser_of, save
 
+from treetok.cli.script import run
 from treetok.evaluate.contestant import Contestant
 from treetok.evaluate.report import aligned
 from treetok.evaluate.texts import read_text

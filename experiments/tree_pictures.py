@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 
 from case_study import WORDS
-from record import run, save
+from record import save
 
 from treetok import TreeTokenizer
+from treetok.cli.script import run
 
 
 def main() -> None:

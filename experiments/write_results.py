@@ -14,8 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from record import run
-
+from treetok.cli.script import run
 from treetok.errors import TreetokError
 from treetok.evaluate.report import from_plain_data, markdown, markdown_grid
 

@@ -17,8 +17,8 @@ from typing import Any
 import safetensors.numpy
 
 from distil_parser import UNSEEN
-from one_line_errors import run
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.script import run
 from treetok.model.distillation import segmentation_agreement
 from treetok.segment import Segmenter
 from treetok.sources.parser import ParserTrees

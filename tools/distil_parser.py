@@ -16,8 +16,8 @@ from pathlib import Path
 
 import safetensors.numpy
 
-from one_line_errors import run
 from treetok import TreetokError
+from treetok.cli.script import run
 from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, distil
 from treetok.model.induction import CompositionTrees

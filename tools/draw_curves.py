@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from one_line_errors import run
 from treetok import TreetokError
+from treetok.cli.script import run
 
 WIDTH, HEIGHT, MARGIN, KEY_WIDTH = 640, 360, 48, 190
 COLOURS = ["#1f6fb2", "#c7502b", "#3a8f4d", "#7b4fa3", "#8a6d1d"]

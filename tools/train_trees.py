@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import gc
 import json
 import time
 from pathlib import Path
@@ -19,8 +18,8 @@ from typing import Any
 
 import torch
 
-from one_line_errors import run
 from treetok import TreetokError
+from treetok.cli.script import run
 from treetok.corpus.reading import read_texts
 from treetok.corpus.sequences import read_sequence
 from treetok.evaluate.gold import GoldFile, read_gold
@@ -30,7 +29,7 @@ from treetok.lexicon import Lexicon
 from treetok.model.assembly import assemble_trainer, chart_words
 from treetok.model.checkpoint import FILES as CHECKPOINT_FILES
 from treetok.model.checkpoint import HEAD, load_checkpoint, save_checkpoint
-from treetok.model.device import chosen_device
+from treetok.model.device import chosen_device, free_memory
 from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees
 from treetok.model.learning import start_compiling
 from treetok.model.member import Member
@@ -194,9 +193,7 @@ def main() -> None:
             (options.out / file).unlink(missing_ok=True)
         say(member=len(members), step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
         del trainer
-        gc.collect()
-        if device == "cuda":
-            torch.cuda.empty_cache()
+        free_memory(device)
     if len(members) < len(preset.committee):
         say(to_be_gone_on=True)
         return

@@ -1,5 +1,6 @@
 """From text to a tokenizer with neural trees, by the library and by the command."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from treetok.model.composition import CompositionModel  # noqa: E402
 from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
 from treetok.model.distillation import DistillationSettings  # noqa: E402
-from treetok.model.induction import CompositionTrees  # noqa: E402
+from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees  # noqa: E402
 from treetok.model.learning import learn_trees  # noqa: E402
 from treetok.model.member import Member  # noqa: E402
 from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary  # noqa: E402
@@ -114,6 +115,13 @@ def test_a_run_goes_on_with_the_members_it_did_not_come_to(tmp_path):
     assert (tmp_path / "member-1" / "parameters.safetensors").read_bytes() == before
     assert first.parts.entries == again.parts.entries
     assert first.parts.lexicon.depths.tolist() == again.parts.lexicon.depths.tolist()
+
+
+def test_a_committee_that_cannot_read_trees_is_refused_before_it_is_trained():
+    with pytest.raises(TreetokError, match="from one composition model, not from several"):
+        dataclasses.replace(MINUTE, reading=AS_IN_THE_PAPER)
+    with pytest.raises(TreetokError, match="at least one member"):
+        dataclasses.replace(MINUTE, committee=())
 
 
 def test_a_member_is_kept_in_a_file(tmp_path):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import os
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
 
 from treetok.corpus.sequences import WordSequence, read_sequence
 from treetok.errors import TreetokError
@@ -19,7 +16,7 @@ from treetok.model.checkpoint import FILES as CHECKPOINT_FILES
 from treetok.model.checkpoint import HEAD as CHECKPOINT_HEAD
 from treetok.model.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.data_parallel import is_first_process, joined_processes
-from treetok.model.device import chosen_device
+from treetok.model.device import chosen_device, free_memory
 from treetok.model.distillation import DistillationReport, Distilled, distil
 from treetok.model.induction import CompositionTrees
 from treetok.model.lesson import SHORTEST_WORD
@@ -100,9 +97,7 @@ def learn_trees(
             figures_of_members.append(figures_of(trainer))
             # What the steps of one member were recorded in is room for the next.
             del trainer
-            gc.collect()
-            if on_device.startswith("cuda"):
-                torch.cuda.empty_cache()
+            free_memory(on_device)
         overriding = chosen.model.objective.morph_overriding
         teacher = CompositionTrees(members, on_device, overriding, chosen.reading)
         counts = words_of_charts(words, sequence, chosen)

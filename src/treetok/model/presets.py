@@ -39,6 +39,8 @@ class Preset:
     def __post_init__(self) -> None:
         if not self.committee:
             raise TreetokError("a committee has at least one member")
+        if len(self.committee) > 1 and not self.reading.expected_spans:
+            raise TreetokError("trees as in the paper come from one composition model, not from several")
 
     def settings_of_member(self, number: int) -> TrainingSettings:
         """What the members are trained with: all the same but for the seed."""

@@ -1,4 +1,4 @@
-"""Faults of the input are one line, not a traceback."""
+"""Scripts beside the package (`tools/`, `experiments/`): faults of their input are one line, not a traceback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from treetok import TreetokError
+from treetok.errors import TreetokError
 
 
 def run(main: Callable[[], None]) -> None:
