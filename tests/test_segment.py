@@ -40,7 +40,7 @@ def all_merges(pieces):
 def test_cut_equals_the_pseudo_code(counts, tree):
     word, scores = tree
     segmenter = Segmenter(counts)
-    expected = reference.tokenize(reference.parse(word, scores), segmenter.entropies, segmenter.unknown)
+    expected = reference.tokenize(reference.parse(word, scores), segmenter.costs, segmenter.unknown)
     assert segmenter.cut(word, scores) == expected
 
 
@@ -51,20 +51,39 @@ def test_post_merge_finds_the_best_of_all_merges(counts, pieces):
 
     def cost(merged):
         pieces_left = set(pieces)
-        known = [segmenter.entropies.get(t, segmenter.unknown if t in pieces_left else None) for t in merged]
+        known = [segmenter.costs.get(t, segmenter.unknown if t in pieces_left else None) for t in merged]
         return math.inf if None in known else sum(known)
 
     merged = segmenter.post_merge(pieces)
     assert "".join(merged) == "".join(pieces)
     assert cost(merged) == min(map(cost, all_merges(pieces)))
-    assert merged == reference.post_merge(pieces, segmenter.entropies, segmenter.unknown)
+    assert merged == reference.post_merge(pieces, segmenter.costs, segmenter.unknown)
+
+
+@given(vocabularies(), st.lists(st.sampled_from(["a", "b", "c", "ab", "x"]), min_size=1, max_size=8))
+def test_the_fewest_tokens_come_before_entropies(counts, pieces):
+    counts = {**counts, "ab": counts.get("ab", 3)}
+    entropies = Segmenter(counts)
+
+    def tokens_and_entropies(merged):
+        known = [entropies.costs.get(t, entropies.unknown if t in set(pieces) else None) for t in merged]
+        return (math.inf, 0) if None in known else (len(merged), sum(known))
+
+    merged = Segmenter(counts, fewest_tokens=True).post_merge(pieces)
+    assert tokens_and_entropies(merged) == min(map(tokens_and_entropies, all_merges(pieces)))
+
+
+def test_a_letter_that_is_a_frequent_word_is_joined_where_the_fewest_tokens_are_asked_for():
+    counts = {"hesper": 3, "i": 500, "a": 90_000, "ia": 20}
+    assert Segmenter(counts).post_merge(["hesper", "i", "a"]) == ["hesper", "i", "a"]
+    assert Segmenter(counts, fewest_tokens=True).post_merge(["hesper", "i", "a"]) == ["hesper", "ia"]
 
 
 def test_ties_keep_pieces_apart():
     # p(ab) = 1/16 = p(a) * p(b): merging gains nothing, and the <= in Algorithm 2 then keeps the split.
     assert Segmenter({"a": 4, "b": 4, "ab": 2, "c": 6}).post_merge(["a", "b"]) == ["ab"]
     tied = Segmenter({"a": 4, "b": 4, "ab": 1, "c": 7})
-    assert tied.entropies["a"] + tied.entropies["b"] == tied.entropies["ab"]
+    assert tied.costs["a"] + tied.costs["b"] == tied.costs["ab"]
     assert tied.post_merge(["a", "b"]) == ["a", "b"]
 
 

@@ -52,6 +52,20 @@ def test_loaded_equals_saved(tmp_path, profile, request, sample_text):
     assert contents(tmp_path / "again") == contents(tmp_path / "deep" / "model")
 
 
+def test_how_pieces_are_merged_is_kept(tmp_path):
+    for vocab, fewest_tokens in (("compact", True), ("paper", False)):
+        TreeTokenizer.train(SAMPLE_FILES, 1200, "counts", vocab=vocab, progress=False).save(tmp_path / vocab)
+        assert TreeTokenizer.load(tmp_path / vocab).parts.fewest_tokens is fewest_tokens
+
+
+def test_a_tokenizer_of_the_first_format_merges_by_entropies(saved):
+    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+    del head["fewest_tokens"]
+    head["format"] = 1
+    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    assert TreeTokenizer.load(saved).parts.fewest_tokens is False
+
+
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
 def test_same_input_gives_the_same_bytes(tmp_path, profile):
     for name, files in (("one", SAMPLE_FILES), ("two", SAMPLE_FILES[::-1])):
@@ -236,7 +250,7 @@ def test_the_model_card_is_for_people_to_edit(saved, tmp_path):
         (b"[" * 100_000, "it is not JSON"),
         (b"[]", "it names no format version"),
         (b'{"format": "1"}', "it names no format version"),
-        (b'{"format": 2}', "format version 2, this treetok reads up to 1: upgrade treetok"),
+        (b'{"format": 3}', "format version 3, this treetok reads up to 2: upgrade treetok"),
         (b'{"format": 1}', "treetok.json is damaged: KeyError"),
     ],
 )
@@ -259,6 +273,7 @@ def test_a_damaged_head_is_named(saved, content, message):
         ("special_tokens", {"\ud800": 0}, "is damaged"),
         ("files", 3, "is damaged"),
         ("settings", 3, "is damaged"),
+        ("fewest_tokens", 1, "fewest_tokens is true or false, not 1"),
     ],
 )
 def test_a_head_that_makes_no_sense(saved, key, value, message):

@@ -5,9 +5,11 @@ import subprocess
 import sys
 
 import pytest
+import safetensors.numpy
 
 from conftest import ROOT, SAMPLE_FILES
 from treetok import TreeTokenizer
+from treetok.lexicon import Lexicon
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
@@ -22,6 +24,12 @@ def run(script, *arguments, status=0):
     assert result.returncode == status, result.stderr
     assert "Traceback" not in result.stderr
     return result.stderr if status else result.stdout
+
+
+def trees_in(directory):
+    arrays = safetensors.numpy.load_file(directory / "words.safetensors")
+    lexicon = Lexicon(arrays["text"].tobytes().decode(), arrays["lengths"], arrays["depths"])
+    return {word: lexicon.scores(word) for word in lexicon.words()}
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +63,25 @@ def test_from_text_to_a_tokenizer(corpus):
     picture = corpus.with_name("curve.svg")
     run("tools/draw_curves.py", second / "run.jsonl", picture)
     assert "model 2" in picture.read_text(encoding="utf-8")
-    run("tools/distil_parser.py", second, parser, "--minutes", 0.05, "--made-up", 20)
+    # Words of another text get their trees from the same models.
+    words, other, third, morphs = (
+        corpus.with_name(name) for name in ("words.tsv", "other.txt", "third", "morphs.txt")
+    )
+    other.write_text("zyzzyvas windsurfing windsurfing\n", encoding="utf-8")
+    run("tools/count_words.py", other, corpus, "--out", words)
+    assert {"windsurfing\t2", "zyzzyvas\t1"} <= set(words.read_text(encoding="utf-8").split("\n"))
+    run("tools/read_trees.py", second, third, "--words", words, "--processes", 2)
+    assert trees_in(second).items() < trees_in(third).items()
+    run("tools/morphs_of_trees.py", third, morphs, "--vocab-size", 200, "--min-word-count", 1)
+    assert 10 < len(morphs.read_text(encoding="utf-8").split()) < 200
+    made_up = ["--made-up", 20, "--processes", 2, "--morphemes", morphs]
+    run("tools/distil_parser.py", third, parser, "--minutes", 0.05, *made_up)
     assert "are cut alike" in run(
-        "tools/build_tokenizer.py", corpus, second, parser, tokenizer, "--vocab-size", 400
+        "tools/build_tokenizer.py", corpus, third, parser, tokenizer, "--vocab-size", 400
     )
     built = TreeTokenizer.load(tokenizer)
     assert built.vocab_size == 400
+    assert built.parts.lexicon.scores("zyzzyvas") == trees_in(third)["zyzzyvas"]
     assert "".join(built.segment("lighthousekeepers")) == "lighthousekeepers"
     members = [option for number in (1, 2) for option in ("--member", second / f"member-{number}.safetensors")]
     out = corpus.with_name("committee.json")
@@ -73,4 +94,13 @@ def test_bad_input_is_one_line(corpus):
     assert "no such file" in run("tools/train_trees.py", nowhere, out, status=1)
     assert "words.safetensors" in run("tools/distil_parser.py", nowhere, out, status=1)
     assert "parser.safetensors" in run("tools/build_tokenizer.py", corpus, nowhere, nowhere, out, status=1)
+    counts = corpus.with_name("counts.tsv")
+    counts.write_text("walk\t3\nwalk three\n", encoding="utf-8")
+    assert "has no members" in run("tools/read_trees.py", nowhere, out, "--words", counts, status=1)
+    empty = corpus.with_name("empty")
+    empty.mkdir()
+    (empty / "member-1.safetensors").touch()
+    assert "counts.tsv, line 2" in run("tools/read_trees.py", empty, out, "--words", counts, status=1)
+    assert "words.safetensors" in run("tools/morphs_of_trees.py", nowhere, out, status=1)
+    assert "no such file" in run("tools/count_words.py", nowhere, "--out", out, status=1)
     assert "'bpe:many'" in run("tools/train_trees.py", corpus, out, "--member", "bpe:many", status=2)

@@ -2,7 +2,8 @@
 
     PYTHONPATH=src python tools/build_tokenizer.py CORPUS RUN PARSER OUT --profile uncased --vocab-size 30000
 
-Says how often the parser cuts unseen words as the composition models would, with the vocabulary that was built.
+Every word of the text and every word that RUN has gets into the lexicon. Says how often the parser cuts unseen
+words as the composition models would, with the vocabulary that was built.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import safetensors.numpy
 from distil_parser import UNSEEN
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli.script import run
+from treetok.lexicon import Lexicon
 from treetok.model.distillation import segmentation_agreement
-from treetok.segment import Segmenter
 from treetok.sources.parser import ParserTrees
 from treetok.storage.names import PARSER
 from treetok.text import profile_named
@@ -40,6 +41,10 @@ class KnownTrees:
         others = [word for word in plain if word not in self.scores]
         of_others = dict(zip(others, self.parser.split_scores(others), strict=True))
         return [self.scores[word] if word in self.scores else of_others[word] for word in plain]
+
+
+def scores_of_lexicon(lexicon: Lexicon) -> dict[str, Any]:
+    return {word: lexicon.scores(word) for word in lexicon.words()}
 
 
 def without_accents(word: str) -> str:
@@ -80,7 +85,7 @@ def main() -> None:
         alignment=options.alignment,
         min_word_count=options.min_word_count,
     )
-    segmenter = Segmenter({entry: n for entry, n in tokenizer.parts.entries if isinstance(entry, str)})
+    segmenter = tokenizer.parts.segmenter()
     in_text = profile_named(tokenizer.profile).in_running_text
     alike = round(segmentation_agreement(distilled, trees.scores, segmenter, unseen, in_text), 4)
     settings = {
@@ -89,8 +94,10 @@ def main() -> None:
         "unseen_words": len(unseen),
         "cut_as_the_model_would_of_unseen_words": alike,
     }
+    # The run may have words of other texts, too.
+    lexicon = Lexicon.from_scores({**trees.scores, **scores_of_lexicon(tokenizer.parts.lexicon)})
     card = None if options.card is None else options.card.read_text(encoding="utf-8")
-    parts = dataclasses.replace(tokenizer.parts, source=distilled, settings=settings, card=card)
+    parts = dataclasses.replace(tokenizer.parts, lexicon=lexicon, source=distilled, settings=settings, card=card)
     TreeTokenizer(parts).save(options.out)
     print(f"{options.out}: {tokenizer.vocab_size} tokens; of {len(unseen)} unseen words {alike:.1%} are cut alike")
 

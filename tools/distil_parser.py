@@ -16,14 +16,14 @@ from pathlib import Path
 
 import safetensors.numpy
 
-from treetok import TreetokError
+from teacher import member_files, trees_of_words
 from treetok.cli.script import run
 from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, distil
-from treetok.model.induction import CompositionTrees
 from treetok.model.learning import united_morphemes
 from treetok.model.lesson import made_up_words
 from treetok.model.member import Member
+from treetok.model.morphemes import MorphemeVocabulary, read_word_list
 from treetok.model.presets import PRESETS
 from treetok.storage.names import PARSER
 from words_of_run import WordsOfRun
@@ -38,20 +38,22 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--made-up", type=int, default=0, help="strings made up from words, to learn from")
+    parser.add_argument("--processes", type=int, default=1, help="that read the trees of made-up strings")
+    parser.add_argument(
+        "--morphemes", type=Path, help="strings that the parser is told of, instead of the members'"
+    )
     parser.add_argument("--dimension", type=int)
     parser.add_argument("--layers", type=int)
     options = parser.parse_args()
     began = time.monotonic()
     device = chosen_device("auto")
     words = WordsOfRun.load(options.run)
-    members = [Member.load(path, device) for path in sorted(options.run.glob("member-*.safetensors"))]
-    if not members:
-        raise TreetokError(f"{options.run} has no members of a committee (member-1.safetensors and so on)")
+    files = member_files(options.run)
     scores = words.scores()
     made_up = {}
     if options.made_up:
         strings = made_up_words(list(scores), options.made_up)
-        made_up = dict(zip(strings, CompositionTrees(members, device).split_scores(strings), strict=True))
+        made_up = dict(zip(strings, trees_of_words(files, strings, options.processes), strict=True))
     seconds = round(time.monotonic() - began, 1)
     print(json.dumps({"words": len(scores), "made up": len(made_up), "seconds": seconds}), flush=True)
 
@@ -68,7 +70,9 @@ def main() -> None:
     def report(news: DistillationReport) -> None:
         print(json.dumps(vars(news)), flush=True)
 
-    morphemes = united_morphemes(members)
+    morphemes = united_morphemes([Member.load(path, "cpu") for path in files])
+    if options.morphemes is not None:
+        morphemes = MorphemeVocabulary(morphemes.characters, read_word_list(options.morphemes))
     distilled = distil(scores, words.counts, morphemes, sizes, settings, device, report, made_up)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / PARSER).write_bytes(safetensors.numpy.save(distilled.parser.arrays()))

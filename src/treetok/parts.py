@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from treetok.lexicon import Lexicon
+from treetok.segment import Segmenter
 from treetok.sources import TreeSource
 from treetok.text import profile_named
 from treetok.tokens import Entry, TokenTable
@@ -22,9 +23,15 @@ class TokenizerParts:
     # Trees of known words, and where the trees of all others come from.
     lexicon: Lexicon
     source: TreeSource
+    # Whether post-merge looks for the fewest tokens first, or for the lowest entropies, as in the paper.
+    fewest_tokens: bool = False
     # How it was trained, for people to read.
     settings: Mapping[str, Any] = field(default_factory=dict)
     card: str | None = None
+
+    def segmenter(self) -> Segmenter:
+        counts = {entry: count for entry, count in self.entries if isinstance(entry, str)}
+        return Segmenter(counts, self.fewest_tokens)
 
     @cached_property
     def table(self) -> TokenTable:

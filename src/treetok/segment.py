@@ -1,4 +1,9 @@
-"""Cutting one word: top-down matching along its tree, then post-merge (Algorithms 1 and 2 of the paper)."""
+"""Cutting one word: top-down matching along its tree, then post-merge (Algorithms 1 and 2 of the paper).
+
+In the paper, post-merge looks for the lowest sum of entropies. A letter that is also a frequent word (`a`, `s`)
+has so low a one that it stays apart where it could be joined: `hesper i a`, though `ia` is a token. Where
+`fewest_tokens` is asked for, the number of tokens comes first, and entropies decide among equals.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from treetok.entropy import entropies_by_token
 from treetok.tree import LEAF, arrange_splits
+
+# More than the entropies of all tokens of a word together.
+CHARGE_OF_A_TOKEN = 1 << 40
 
 
 class Segmenter:
@@ -15,11 +23,13 @@ class Segmenter:
     ['book', 'ed']
     """
 
-    def __init__(self, counts: Mapping[str, int]) -> None:
-        self.entropies = entropies_by_token(counts)
+    def __init__(self, counts: Mapping[str, int], fewest_tokens: bool = False) -> None:
+        charge = CHARGE_OF_A_TOKEN if fewest_tokens else 0
+        # What a token adds to the sum that post-merge makes lowest.
+        self.costs = {token: charge + entropy for token, entropy in entropies_by_token(counts).items()}
         # A character outside the vocabulary is charged like the rarest token.
-        self.unknown = max(self.entropies.values(), default=0)
-        self.longest = max(map(len, self.entropies), default=0)
+        self.unknown = max(self.costs.values(), default=charge)
+        self.longest = max(map(len, self.costs), default=0)
 
     def cut(self, word: str, scores: Sequence[float]) -> list[str]:
         """The pieces of a word: tokens of the vocabulary, or single characters outside it."""
@@ -33,7 +43,7 @@ class Segmenter:
         while stack:
             start, end, split = stack.pop()
             # Spans longer than any token need not be looked up: keeps the walk linear in the word's length.
-            if split == LEAF or (end - start <= self.longest and word[start:end] in self.entropies):
+            if split == LEAF or (end - start <= self.longest and word[start:end] in self.costs):
                 pieces.append(word[start:end])
             else:
                 stack.append((split + 1, end, splits.right[split]))
@@ -41,7 +51,7 @@ class Segmenter:
         return pieces
 
     def post_merge(self, pieces: list[str]) -> list[str]:
-        """Algorithm 2: join neighbouring pieces so that the sum of entropies is lowest.
+        """Algorithm 2: join neighbouring pieces so that the sum of costs is lowest.
 
         The pseudo-code fills a square table; since a best way to cut ends in one last token, a row is enough:
         `best[end]` is the lowest sum for the first `end` pieces. Where ways tie, the pseudo-code takes the
@@ -52,15 +62,15 @@ class Segmenter:
         best, last_start = [0], [0]
         for end in range(1, len(pieces) + 1):
             token = pieces[end - 1]
-            lowest = best[end - 1] + self.entropies.get(token, self.unknown)
+            lowest = best[end - 1] + self.costs.get(token, self.unknown)
             from_piece = end - 1
             for start in range(end - 2, -1, -1):
                 token = pieces[start] + token
                 if len(token) > self.longest:
                     break
-                entropy = self.entropies.get(token)
-                if entropy is not None and best[start] + entropy < lowest:
-                    lowest, from_piece = best[start] + entropy, start
+                cost = self.costs.get(token)
+                if cost is not None and best[start] + cost < lowest:
+                    lowest, from_piece = best[start] + cost, start
             best.append(lowest)
             last_start.append(from_piece)
         merged = []

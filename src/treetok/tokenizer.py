@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from treetok.errors import TreetokError, whole_number
 from treetok.parts import TokenizerParts
-from treetok.segment import Segmenter
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import check_encodable, profile_named
 from treetok.tokens import TokenTable
@@ -56,7 +55,7 @@ class TreeTokenizer:
         self.parts = parts
         self._profile = profile_named(parts.profile)
         self._table = parts.table
-        self._segmenter = Segmenter({entry: count for entry, count in parts.entries if isinstance(entry, str)})
+        self._segmenter = parts.segmenter()
         self._remembered: dict[str, tuple[int, ...]] = {}
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerParts]]:

@@ -144,6 +144,8 @@ def train_parts(
             stacklevel=3,
         )
 
+    fewest_tokens = vocab == "compact"
+    segmenter = Segmenter(vocabulary, fewest_tokens)
     if isinstance(trees, str):
         kept = sorted(letters, key=lambda word: (-letters[word], word))[:lexicon_size]
     else:
@@ -155,10 +157,11 @@ def train_parts(
         special_tokens=specials,
         lexicon=Lexicon.from_scores({word: scores[word] for word in kept if len(word) > 1}),
         source=source,
+        fewest_tokens=fewest_tokens,
         settings={
             "trees": trees if isinstance(trees, str) else f"custom ({type(trees).__name__})",
             "seed": seed,
-            **({} if learned is None else figures_of_learning(learned, profile, vocabulary)),
+            **({} if learned is None else figures_of_learning(learned, profile, segmenter)),
             "min_word_count": min_word_count,
             "character_coverage": character_coverage,
             "vocab": vocab,
@@ -209,11 +212,11 @@ def learn_trees(*arguments: Any, **options: Any) -> LearnedTrees:
     return learning.learn_trees(*arguments, **options)
 
 
-def figures_of_learning(learned: LearnedTrees, profile: Profile, vocabulary: dict[str, int]) -> dict[str, object]:
+def figures_of_learning(learned: LearnedTrees, profile: Profile, segmenter: Segmenter) -> dict[str, object]:
     """How training went, and how often the parser cuts unseen words as the composition model would."""
     from treetok.model.distillation import segmentation_agreement
 
-    words, segmenter = learned.unseen_words, Segmenter(vocabulary)
+    words = learned.unseen_words
     alike = segmentation_agreement(learned.parser, learned.scores, segmenter, words, profile.in_running_text)
     return {
         **learned.figures,

@@ -28,6 +28,7 @@ try:
     import torch
     from torch import Tensor, nn
     from torch.nn import functional as F
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     from treetok.model.configuration import LanguageModelSizes
     from treetok.model.device import chosen_device
@@ -41,6 +42,10 @@ END = 0
 NOTHING = -1
 # Tokens are told in multiples of so many, and windows are as wide as a multiple of so many.
 ROWS_AT_LEAST, WIDTH_AT_LEAST = 1024, 32
+# The number of outputs is a multiple of this: products of matrices of odd sizes take twice as long.
+OUTPUTS_AT_LEAST = 64
+# cuDNN's attention is left out: it takes ten milliseconds to prepare itself for every new size of a batch.
+ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 # Sentences are sorted by length among so many batches, so that little of a batch is empty.
 BATCHES_SORTED_TOGETHER = 50
 
@@ -110,8 +115,10 @@ def measure_likelihood(
     train_tokens = NumberedSentences(contestant, train, ids, device)
     held_out_tokens = NumberedSentences(contestant, held_out, ids, device)
     vocabulary = max(len(ids), contestant.vocabulary_size or 0) + 1
+    vocabulary += -vocabulary % OUTPUTS_AT_LEAST
     batches = plan_batches([len(sentence) for sentence in train], settings)
-    with torch.random.fork_rng(devices=[torch.cuda.current_device()] if device == "cuda" else []):
+    random_devices = [torch.cuda.current_device()] if device == "cuda" else []
+    with torch.random.fork_rng(devices=random_devices), sdpa_kernel(ATTENTION):
         torch.manual_seed(settings.seed)
         model = TokenModel(vocabulary, settings).to(device)
         learn(model, train_tokens, batches, settings, report)

@@ -6,6 +6,7 @@ Shapes: N words in all, W words of a batch, S splits, C spans, M new subtrees.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from treetok.model.parser import Parser, ParserTable
 # Words of one or two letters have one tree.
 SHORTEST_WORD = 3
 WORDS_AT_ONCE = 20_000
+# No text has these characters inside a word.
+BEFORE_A_WORD, BEHIND_A_WORD = "\n" * 4, "\n"
 
 
 class Lesson:
@@ -116,20 +119,28 @@ def subtrees_of(words: list[str], depths_NS: Tensor, chosen: npt.NDArray[np.int6
 
 
 def made_up_words(words: Sequence[str], how_many: int, seed: int = 0) -> list[str]:
-    """Strings that begin like one word and end like another, none of them a word: more to learn from, where a
-    teacher can tell their trees. There may be fewer than asked for."""
-    several = [word for word in words if len(word) > 1]
-    if not several:
-        return []
-    known, longest = set(words), max(map(len, several))
-    rng = np.random.default_rng(seed)
-    pairs = rng.integers(len(several), size=(2 * how_many, 2)).tolist()
-    cuts = rng.random((2 * how_many, 2)).tolist()
+    """Strings none of which is a word, though any few letters of them follow one another in some word: more to
+    learn from, where a teacher can tell their trees. There may be fewer than asked for.
+
+    Letters are drawn one by one, as often as they stand behind the last four in different words."""
+    known, longest = set(words), max(map(len, words), default=0)
+    letters_behind: dict[str, list[str]] = {}
+    for word in words:
+        written = BEFORE_A_WORD + word + BEHIND_A_WORD
+        for at in range(len(BEFORE_A_WORD), len(written)):
+            letters_behind.setdefault(written[at - len(BEFORE_A_WORD) : at], []).append(written[at])
+    random = Random(seed)
     made: dict[str, None] = {}
-    for (first, second), (cut_of_first, cut_of_second) in zip(pairs, cuts, strict=True):
-        begins, ends = several[first], several[second]
-        left, right = 1 + int(cut_of_first * (len(begins) - 1)), 1 + int(cut_of_second * (len(ends) - 1))
-        string = begins[:left] + ends[right:]
+    for _ in range(2 * how_many):
+        if len(made) == how_many or not words:
+            break
+        string = BEFORE_A_WORD
+        letter = ""
+        while letter != BEHIND_A_WORD and len(string) <= len(BEFORE_A_WORD) + longest:
+            string += letter
+            follow = letters_behind[string[-len(BEFORE_A_WORD) :]]
+            letter = follow[int(random.random() * len(follow))]
+        string = string[len(BEFORE_A_WORD) :]
         if SHORTEST_WORD <= len(string) <= longest and string not in known:
             made[string] = None
-    return list(made)[:how_many]
+    return list(made)

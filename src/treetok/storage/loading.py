@@ -102,6 +102,9 @@ def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) ->
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
         if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
             raise TreetokError("the special tokens are not named and numbered")
+        fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
+        if not isinstance(fewest_tokens, bool):
+            raise TreetokError(f"fewest_tokens is true or false, not {fewest_tokens!r}")
         settings = dict(head["settings"])
         json.dumps(settings, ensure_ascii=False).encode()
         source_name = head["trees"]
@@ -112,7 +115,7 @@ def parts_of(directory: Path, head: dict[str, Any], trees: TreeSource | None) ->
     if not isinstance(source, TreeSource):
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
     card = read_card(find_file(directory, CARD))
-    parts = TokenizerParts(profile.name, entries, special_tokens, lexicon, source, settings, card)
+    parts = TokenizerParts(profile.name, entries, special_tokens, lexicon, source, fewest_tokens, settings, card)
     with damage_named(directory):
         # Tokens that cannot be told apart are noticed here.
         _ = parts.table

@@ -41,6 +41,7 @@ def contents_of_files(parts: TokenizerParts) -> dict[str, bytes]:
         "format": FORMAT,
         "profile": parts.profile,
         "trees": source,
+        "fewest_tokens": parts.fewest_tokens,
         "special_tokens": dict(parts.special_tokens),
         "settings": dict(parts.settings),
         "files": {

@@ -1,0 +1,71 @@
+"""The trees of all words of texts, also of texts that the composition models were not trained on.
+
+    PYTHONPATH=src python tools/read_trees.py RUN OUT --words part1.tsv --words part2.tsv --processes 8
+
+RUN has the members of a committee (`tools/train_trees.py`). A file of words has a word, a tab and its count in
+every line (`tools/count_words.py`); counts of a word that is in several files are added up. Writes the words and
+their trees into OUT, with a copy of the members: OUT can stand wherever a run can. Needs nothing but the project's
+folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+
+from teacher import member_files, trees_of_words
+from treetok import TreetokError
+from treetok.cli.script import run
+from treetok.corpus.reading import read_texts
+from treetok.lexicon import Lexicon
+from treetok.model.presets import PRESETS
+from words_of_run import WordsOfRun
+
+
+def read_counts(path: Path) -> dict[str, int]:
+    counts = {}
+    lines = "".join(text if text.endswith("\n") else text + "\n" for text in read_texts(path)).split("\n")
+    for number, line in enumerate(lines, start=1):
+        word, tab, count = line.partition("\t")
+        if line and not (word and tab and count.isascii() and count.isdecimal()):
+            raise TreetokError(f"{path}, line {number}: a word, a tab and a count are wanted, not {line[:60]!r}")
+        if line:
+            counts[word] = int(count)
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument(
+        "--words", type=Path, action="append", required=True, help="words and counts; may be repeated"
+    )
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    if options.processes < 1:
+        parser.error("--processes is 1 or more")
+    began = time.monotonic()
+    files = member_files(options.run)
+    counts: Counter[str] = Counter()
+    for path in options.words:
+        counts.update(read_counts(path))
+    longest = PRESETS["fast"].model.longest_word
+    words = sorted(word for word in counts if 1 < len(word) <= longest)
+    if not words:
+        raise TreetokError(f"there are no words of 2 to {longest} letters in {', '.join(map(str, options.words))}")
+    scores = dict(zip(words, trees_of_words(files, words, options.processes), strict=True))
+    options.out.mkdir(parents=True, exist_ok=True)
+    WordsOfRun(Lexicon.from_scores(scores), counts).save(options.out)
+    for file in files:
+        if not (options.out / file.name).exists():
+            shutil.copyfile(file, options.out / file.name)
+    print(json.dumps({"members": len(files), "trees": len(words), "seconds": round(time.monotonic() - began, 1)}))
+
+
+if __name__ == "__main__":
+    run(main)
