@@ -98,7 +98,7 @@ def main() -> None:
     def tokens(**choice: object) -> int:
         vocabulary = build_vocabulary(nodes, options.vocab_size, threshold=1, **choice)  # type: ignore[arg-type]
         present = np.array([token in vocabulary for token in nodes.tokens])
-        return TopDownCuts(nodes, present, nodes.frequencies).total
+        return TopDownCuts(nodes, present, nodes.frequencies, np.ones(len(present), dtype=np.int64)).total
 
     begun = time.monotonic()
     bound, fractional = least_tokens(nodes, options.vocab_size)

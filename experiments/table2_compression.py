@@ -44,7 +44,7 @@ def main() -> None:
             seed=options.seed,
             device=options.device,
         )
-        train = first_sentences(options.train_text, options.characters, split_sentences=True)
+        train = first_sentences(options.train_text, options.characters)
         [table] = comparison.tables
         for contestant in entrants.contestants:
             with progress.stage(f"language model for {contestant.name}", None, "steps") as stage:

@@ -12,7 +12,13 @@ import safetensors.numpy
 from test_storage import contents, rewrite
 from treetok import TreeTokenizer, TreetokError
 from treetok.sources import ParserTrees
-from treetok.sources.parser import expected_shapes
+from treetok.sources.parser import (
+    FACTOR,
+    LARGEST_WHOLE_NUMBER,
+    MORPHEME_TABLES,
+    expected_shapes,
+    with_rounded_tables,
+)
 from treetok.text.longest import LONGEST_WORD
 
 CHARACTERS, MORPHEMES = list("abcdefghijklmnopqrstuvwxyzß"), ["ed", "er", "ing", "jump", "un", "walk"]
@@ -28,6 +34,10 @@ def random_parser(seed=0, characters=CHARACTERS, morphemes=MORPHEMES, dimension=
     shapes = expected_shapes(some, 2, len(characters), len(morphemes))
     weights = {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
     return ParserTrees(weights, 2, characters, morphemes)
+
+
+def rounded(parser):
+    return ParserTrees(with_rounded_tables(parser.weights), parser.heads, parser.characters, parser.morphemes)
 
 
 PARSER = random_parser()
@@ -79,6 +89,22 @@ def test_morphemes_matter():
     unwalked, wlaked = changed.split_scores(["unwalked", "wlaked"])
     assert not np.allclose(unwalked, PARSER.split_scores(["unwalked"])[0])
     np.testing.assert_array_equal(wlaked, PARSER.split_scores(["wlaked"])[0])
+
+
+def test_rounding_changes_little_and_only_once():
+    precise = {**PARSER.weights, "inside": PARSER.weights["inside"] * (np.arange(7)[:, None] > 0)}
+    small = with_rounded_tables(precise)
+    assert [small[table].dtype for table in MORPHEME_TABLES] == [np.int8] * 3
+    for table in MORPHEME_TABLES:
+        again = small[table] * small[FACTOR.format(table)].astype(np.float32)
+        error = np.abs(again - precise[table]).max(1)
+        assert (error <= 0.52 * np.abs(precise[table]).max(1) / LARGEST_WHOLE_NUMBER).all()
+    words = list(WORDS)
+    parser = rounded(PARSER)
+    stored = ParserTrees.from_arrays(parser.arrays())
+    for one, other in zip(parser.split_scores(words), stored.split_scores(words), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(rounded(random_parser(morphemes=[])).split_scores(["walked"])[0]) == 5
 
 
 def test_no_pytorch_is_needed():
@@ -191,6 +217,22 @@ def test_a_parser_that_makes_no_sense(saved, change, message):
     rewrite(saved, "parser.safetensors", safetensors.numpy.save(changed))
     with pytest.raises(TreetokError, match=rf"parser\.safetensors is damaged: .*{message}"):
         TreeTokenizer.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without("end.factor"), "end of the parser are int8, not float16"),
+        (replaced("end", lambda a: a.astype(np.float16)), "end of the parser are float16, not int8"),
+        (replaced("end.factor", lambda a: a[:-1]), "not of the shapes"),
+        (replaced("end.factor", not_a_number), "not all numbers"),
+        (replaced("end.factor", lambda a: a.astype(np.float32)), "float32, not float16"),
+        (lambda arrays: {**arrays, "letter.factor": arrays["end.factor"]}, "not of the shapes"),
+    ],
+)
+def test_rounded_tables_that_make_no_sense(change, message):
+    with pytest.raises(TreetokError, match=message):
+        ParserTrees.from_arrays(change(rounded(PARSER).arrays()))
 
 
 def test_weights_whose_sums_overflow_are_found_out(saved):

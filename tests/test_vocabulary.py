@@ -101,27 +101,35 @@ def test_bad_arguments(arguments, message):
         build_vocabulary([("abcd", [0, 1, 0], 1)], **arguments)
 
 
-def tokens_of_text(trees, tokens):
+def tokens_of_text(trees, tokens, cost_of_a_letter=1):
     """How many tokens a text has that is cut top-down, by the segmenter itself."""
     segmenter = Segmenter(dict.fromkeys(tokens, 1))
-    return sum(count * len(segmenter.match_top_down(word, scores)) for word, scores, count in trees)
+    return sum(
+        count * sum(cost_of_a_letter if len(piece) == 1 else 1 for piece in segmenter.match_top_down(word, scores))
+        for word, scores, count in trees
+    )
 
 
-@given(st.integers(0, 10_000), st.data())
-def test_the_worth_of_a_string_is_the_tokens_it_saves(seed, data):
+@given(st.integers(0, 10_000), st.sampled_from([1, 2, 5]), st.data())
+def test_the_worth_of_a_string_is_the_tokens_it_saves(seed, cost_of_a_letter, data):
     trees = random_trees(seed)
     nodes = SharedNodes(trees)
     characters = {nodes.tokens[k] for k in nodes.token[nodes.leaves].tolist()}
     longer = [token for token in nodes.tokens if token not in characters]
     chosen = set(data.draw(st.lists(st.sampled_from(longer)))) if longer else set()
     present = np.array([token in characters | chosen for token in nodes.tokens])
-    cuts = TopDownCuts(nodes, present, nodes.frequencies)
-    assert cuts.total == tokens_of_text(trees, characters | chosen) == cuts.counts.sum()
+    costs = np.array([cost_of_a_letter if len(token) == 1 else 1 for token in nodes.tokens])
+    cuts = TopDownCuts(nodes, present, nodes.frequencies, costs)
+    assert cuts.total == tokens_of_text(trees, characters | chosen, cost_of_a_letter)
+    assert cuts.counts.sum() == tokens_of_text(trees, characters | chosen)
     for k, token in enumerate(nodes.tokens):
         if token not in characters:
             with_it, without_it = chosen | {token}, chosen - {token}
-            saved = tokens_of_text(trees, characters | without_it) - tokens_of_text(trees, characters | with_it)
-            assert cuts.worth[k] == saved
+            costs_without, costs_with = (
+                tokens_of_text(trees, characters | vocabulary, cost_of_a_letter)
+                for vocabulary in (without_it, with_it)
+            )
+            assert cuts.worth[k] == costs_without - costs_with
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -153,6 +161,13 @@ def test_alignment_gives_rare_words_more_weight():
     words_once = [(word, scores, 1) for word, scores, _ in trees]
     assert tokens_of_text(trees, compressing) < tokens_of_text(trees, aligning)
     assert tokens_of_text(words_once, compressing) > tokens_of_text(words_once, aligning)
+
+
+def test_alignment_makes_single_letters_cost_more():
+    """There is room for one of two strings: the one whose word is more frequent, or the one sparing letters."""
+    trees = [("ab", [0], 10), ("犬猫", [0], 11)]
+    assert "犬猫" in build_vocabulary(trees, 5, alignment=0, threshold=1)
+    assert "ab" in build_vocabulary(trees, 5, alignment=0.2, threshold=1)
 
 
 @pytest.mark.parametrize(

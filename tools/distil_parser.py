@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument(
         "--morphemes", type=Path, help="strings that the parser is told of, instead of the members'"
     )
+    parser.add_argument("--dropout", type=float)
     parser.add_argument("--dimension", type=int)
     parser.add_argument("--layers", type=int)
     options = parser.parse_args()
@@ -62,6 +63,8 @@ def main() -> None:
     sizes = preset.parser
     if options.epochs:
         settings = dataclasses.replace(settings, epochs=options.epochs)
+    if options.dropout is not None:
+        settings = dataclasses.replace(settings, dropout=options.dropout)
     if options.dimension:
         sizes = dataclasses.replace(sizes, dimension=options.dimension, hidden=2 * options.dimension)
     if options.layers:

@@ -163,8 +163,9 @@ def test_reading_text(tmp_path):
         "Three , J. F. four !",
         "Five",
     ]
-    assert first_sentences([path, path], 15) == ["One sentence .", "Two . Three , J. F. four !"]
-    assert len(first_sentences([path, path], 10**6)) == 6
+    likely = ["One sentence .", "Two .", "Three , J.", "F. four !"]
+    assert first_sentences([path, path], 15) == likely
+    assert first_sentences([path, path], 10**6) == [*likely, "Five"] * 2
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"text": "One\\nTwo"}\n{"text": "Three"}\n', encoding="utf-8")
     assert read_text(rows).sentences == ["One", "Two", "Three"]

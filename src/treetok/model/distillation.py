@@ -23,7 +23,7 @@ from treetok.model.morphemes import MorphemeVocabulary
 from treetok.model.parser import Parser, ParserSizes, ParserTable, features_of
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource
-from treetok.sources.parser import ParserTrees
+from treetok.sources.parser import ParserTrees, with_rounded_tables
 from treetok.tree import split_depths, with_leading_space
 
 
@@ -226,10 +226,10 @@ def shuffled_batches(
 
 
 def stored_parser(parser: Parser, morphemes: MorphemeVocabulary) -> ParserTrees:
-    """The parser as it is stored, in 16 bits and without PyTorch."""
+    """The parser as it is stored, in few bits and without PyTorch."""
     features = features_of(morphemes, parser.sizes)
     weights = {name: w.detach().cpu().half().numpy() for name, w in parser.state_dict().items()}
-    return ParserTrees(weights, parser.sizes.heads, features.characters, features.morphemes)
+    return ParserTrees(with_rounded_tables(weights), parser.sizes.heads, features.characters, features.morphemes)
 
 
 def tree_agreement(parser: TreeSource, teacher: Teacher, words: Sequence[str]) -> Agreement:

@@ -1,7 +1,8 @@
 """Trees from the light parser, in numpy alone: a small transformer over the letters of a word.
 
-It is the parser of `treetok.model.parser`, of which the tests show that it gives the same scores. Weights are kept
-in 16 bits, as they are stored, and worked with in 32.
+It is the parser of `treetok.model.parser`: the tests show that it gives the same scores. Weights are worked with
+in 32 bits and kept as they are stored, in 16. The vectors of morphemes, which are most of them, may be whole
+numbers that are few enough to be packed well, with one factor for each morpheme.
 
 Shapes: W words of equal length, L letters, N = W * L, H heads, D dimensions, M morphemes found.
 """
@@ -28,6 +29,10 @@ LETTERS_AT_ONCE = 4096
 # Far above any parser worth the name; a damaged file must not cost gigabytes.
 MOST_LAYERS, WIDEST, MOST_PLACES = 64, 4096, 4096
 NORM_EPSILON = np.float32(1e-5)
+MORPHEME_TABLES = ("begin", "inside", "end")
+FACTOR = "{}.factor"
+# Six bits: trees of unseen words are as often those of the teacher as with sixteen (docs/training.md).
+LARGEST_WHOLE_NUMBER = 31
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class ParserTrees:
 
     def __init__(
         self,
-        weights: Mapping[str, npt.NDArray[np.float16]],
+        weights: Mapping[str, npt.NDArray[Any]],
         heads: int,
         characters: Sequence[str],
         morphemes: Sequence[str],
@@ -58,8 +63,9 @@ class ParserTrees:
         if {name: array.shape for name, array in weights.items()} != expected:
             raise TreetokError("the weights of the parser are not of the shapes they should have")
         for name, array in weights.items():
-            if array.dtype != np.float16:
-                raise TreetokError(f"the weights {name} of the parser are {array.dtype}, not float16")
+            wanted = np.int8 if FACTOR.format(name) in weights else np.float16
+            if array.dtype != wanted:
+                raise TreetokError(f"the weights {name} of the parser are {array.dtype}, not {np.dtype(wanted)}")
             if not np.isfinite(array).all():
                 raise TreetokError(f"the weights {name} of the parser are not all numbers")
         self.weights, self.heads = dict(weights), heads
@@ -76,7 +82,11 @@ class ParserTrees:
 
     @cached_property
     def _precise(self) -> dict[str, F32]:
-        return {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.weights.items()}
+        precise = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.weights.items()}
+        for table in MORPHEME_TABLES:
+            if (factor := FACTOR.format(table)) in precise:
+                precise[table] *= precise[factor]
+        return precise
 
     @cached_property
     def _layers(self) -> list[Layer]:
@@ -195,6 +205,20 @@ class ParserTrees:
         return linear(mixed_ND, layer.attended)
 
 
+def with_rounded_tables(weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """The same weights with whole numbers for the vectors of morphemes."""
+    rounded = dict(weights)
+    for name in MORPHEME_TABLES:
+        table = weights[name].astype(np.float32)
+        factor = (np.abs(table).max(1, keepdims=True, initial=0) / LARGEST_WHOLE_NUMBER).astype(np.float16)
+        # A vector of nothing but zeros.
+        factor[factor == 0] = 1
+        whole = np.rint(table / factor.astype(np.float32))
+        rounded[name] = whole.clip(-LARGEST_WHOLE_NUMBER, LARGEST_WHOLE_NUMBER).astype(np.int8)
+        rounded[FACTOR.format(name)] = factor
+    return rounded
+
+
 def batches(numbers: list[int], size: int) -> Iterator[list[int]]:
     return (numbers[start : start + size] for start in range(0, len(numbers), size))
 
@@ -268,10 +292,11 @@ def expected_shapes(
         "letter": (characters + FIRST_CHARACTER, d),
         "place_from_start": (farthest, d),
         "place_from_end": (farthest, d),
-        "begin": (rows, d),
-        "inside": (rows, d),
-        "end": (rows, d),
     }
+    for table in MORPHEME_TABLES:
+        shapes[table] = (rows, d)
+        if (factor := FACTOR.format(table)) in weights:
+            shapes[factor] = (rows, 1)
     linears = {"pair_hidden": (hidden, 2 * d), "pair_score": (1, hidden)}
     norms = ["last_norm"]
     for n in range(layers):

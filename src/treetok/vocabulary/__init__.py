@@ -10,7 +10,7 @@ import numpy as np
 
 from treetok.errors import TreetokError, share
 from treetok.text.longest import LONGEST_WORD
-from treetok.vocabulary.compact import TopDownCuts, choose_strings
+from treetok.vocabulary.compact import COST_OF_A_TOKEN, TopDownCuts, choose_strings, costs_of_tokens
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.nodes import I64, SharedNodes
 from treetok.vocabulary.pruning import prune
@@ -20,11 +20,12 @@ __all__ = ["SharedNodes", "build_vocabulary", "check_choice"]
 METHODS = ("compact", "paper")
 DEFAULT_METHOD = "compact"
 # Where English has about as many tokens as with BPE (docs/results.md).
-DEFAULT_ALIGNMENT = 0.3
+DEFAULT_ALIGNMENT = 0.33
 DEFAULT_THRESHOLD = 5
 # Thousandths are enough to tell roots apart.
 WEIGHT_OF_ONE = 1000.0
-LARGEST_SUM = float(1 << 61)
+# A word has at most LONGEST_WORD tokens, of which none costs more than two, and sums must fit into 63 bits.
+LARGEST_SUM = float(1 << 61) / LONGEST_WORD / (2 * COST_OF_A_TOKEN)
 DEFAULT_PRUNING_RATE = 0.2
 
 
@@ -43,7 +44,8 @@ def build_vocabulary(
     method: `compact` or `paper`.
     alignment: from 0 to 1, for `compact`: words are weighted by their count to the power of 1 - alignment. At 0
         the text has as few tokens as possible, and frequent words take most of the room; above, more of it goes
-        to the parts of rarer words, so that more words are cut into morphs.
+        to the parts of rarer words, so that more words are cut into morphs. Single letters, which are hardly ever
+        morphs, count as 1 + alignment tokens.
 
     Every character is a token. `threshold` is the count from which a string enters the heuristic vocabulary; it
     is lowered, down to 1, where the text would not give `size` tokens otherwise. Fewer than `size` tokens come
@@ -73,8 +75,9 @@ def build_vocabulary(
         counts, present = prune(nodes, counts, size, pruning_rate, report)
     else:
         weights = root_weights(nodes.frequencies, 1 - alignment)
-        present = choose_strings(nodes, counts > 0, size, weights, pruning_rate, report)
-        counts = TopDownCuts(nodes, present, nodes.frequencies).counts
+        costs = costs_of_tokens(nodes.tokens, alignment)
+        present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report)
+        counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}
     return dict(sorted(vocabulary.items(), key=lambda entry: (-entry[1], entry[0])))
 
@@ -97,8 +100,7 @@ def root_weights(frequencies: I64, power: float) -> I64:
     ([1000, 10000], [1, 100])
     """
     roots = frequencies.astype(np.float64) ** power
-    # A word has at most LONGEST_WORD tokens, and sums must fit into 63 bits.
-    scale = min(1.0 if power == 1 else WEIGHT_OF_ONE, LARGEST_SUM / LONGEST_WORD / max(float(roots.sum()), 1.0))
+    scale = min(1.0 if power == 1 else WEIGHT_OF_ONE, LARGEST_SUM / max(float(roots.sum()), 1.0))
     if scale == 1:
         return frequencies
     weights: I64 = np.maximum(np.rint(scale * roots), 1).astype(np.int64)

@@ -3,11 +3,13 @@
 The paper weighs strings by the entropies of a unigram model. Words are cut top-down, though, at the first string
 that is in the vocabulary, whatever its entropy: what a string is worth is the number of tokens that it saves. That
 can be told exactly, for all strings at once, since no string stands inside itself.
+
+A token may also cost more than another: a single letter of an alphabet is hardly ever a morph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,34 +18,49 @@ from treetok.vocabulary.nodes import I64, SharedNodes
 
 Bools = npt.NDArray[np.bool_]
 
+# What a token costs; costs are whole numbers.
+COST_OF_A_TOKEN = 100
 MOST_EXCHANGES = 200
+
+
+def costs_of_tokens(tokens: Sequence[str], letters_cost_more_by: float) -> I64:
+    """Single letters cost more by a share of a token; what has no upper and lower case may be a word by itself.
+
+    >>> costs_of_tokens(["a", "ab", "7", "犬"], 0.5).tolist()
+    [150, 100, 100, 100]
+    """
+    more = round(COST_OF_A_TOKEN * letters_cost_more_by)
+    return np.array(
+        [COST_OF_A_TOKEN + more * (len(token) == 1 and token.lower() != token.upper()) for token in tokens],
+        dtype=np.int64,
+    )
 
 
 class TopDownCuts:
     """All words cut top-down with a vocabulary, `present`; every word counts `weights` times.
 
-    `total` is the weighted number of tokens. `worth` says of every string by how many tokens the text is longer
-    without it, or shorter with it: of those that are present and of those that are not.
+    `costs` are those of the tokens. `total` is what the text costs. `worth` says of every string how much more the
+    text costs without it, or how much less with it: of those that are present and of those that are not.
     """
 
-    def __init__(self, nodes: SharedNodes, present: Bools, weights: I64) -> None:
+    def __init__(self, nodes: SharedNodes, present: Bools, weights: I64, costs: I64) -> None:
         is_whole = present[nodes.token]
         is_whole[nodes.leaves] = True
-        # Tokens in a node that is not whole, and in one as it is cut.
-        apart = np.ones(len(nodes), dtype=np.int64)
-        pieces = np.ones(len(nodes), dtype=np.int64)
+        # The costs of a node as one token, of one that is not whole, and of one as it is cut.
+        whole = costs[nodes.token]
+        apart, as_cut = whole.copy(), whole.copy()
         for level in nodes.levels:
-            apart[level] = pieces[nodes.left[level]] + pieces[nodes.right[level]]
-            pieces[level] = np.where(is_whole[level], 1, apart[level])
+            apart[level] = as_cut[nodes.left[level]] + as_cut[nodes.right[level]]
+            as_cut[level] = np.where(is_whole[level], whole[level], apart[level])
         reached = np.zeros(len(nodes), dtype=np.int64)
         np.add.at(reached, nodes.roots, weights)
         for level in reversed(nodes.levels):
             cut = level[~is_whole[level]]
             np.add.at(reached, nodes.left[cut], reached[cut])
             np.add.at(reached, nodes.right[cut], reached[cut])
-        self.total = int((pieces[nodes.roots] * weights).sum())
+        self.total = int((as_cut[nodes.roots] * weights).sum())
         everywhere = np.arange(len(nodes))
-        self.worth = nodes.sum_by_token(everywhere, reached * (apart - 1))
+        self.worth = nodes.sum_by_token(everywhere, reached * (apart - whole))
         self.counts = nodes.sum_by_token(everywhere, reached * is_whole)
 
 
@@ -52,6 +69,7 @@ def choose_strings(
     candidates: Bools,
     size: int,
     weights: I64,
+    costs: I64,
     pruning_rate: float,
     report: Callable[[int], object] = lambda vocabulary_size: None,
 ) -> Bools:
@@ -64,12 +82,12 @@ def choose_strings(
     present = candidates | is_character
     while (now := int(present.sum())) > size:
         report(now)
-        worth = TopDownCuts(nodes, present, weights).worth
+        worth = TopDownCuts(nodes, present, weights, costs).worth
         removable = np.flatnonzero(present & ~is_character)
         order = np.lexsort((-rank[removable], worth[removable]))
         present[removable[order[: min(now - size, max(1, int(pruning_rate * now)))]]] = False
     report(int(present.sum()))
-    return exchange_strings(nodes, candidates, present, is_character, rank, weights)
+    return exchange_strings(nodes, candidates, present, is_character, rank, weights, costs)
 
 
 def exchange_strings(
@@ -79,13 +97,14 @@ def exchange_strings(
     is_character: Bools,
     rank: I64,
     weights: I64,
+    costs: I64,
 ) -> Bools:
     """Take strings that were removed back in for others that have come to be worth less, as long as it pays.
 
     Many at once: what two strings save together may be less than the sum, so that a try may fail; then fewer are
     exchanged in the next.
     """
-    cuts = TopDownCuts(nodes, present, weights)
+    cuts = TopDownCuts(nodes, present, weights, costs)
     share = 0.5
     for _ in range(MOST_EXCHANGES):
         outside, inside = np.flatnonzero(candidates & ~present), np.flatnonzero(present & ~is_character)
@@ -98,7 +117,7 @@ def exchange_strings(
         exchanged = max(1, int(share * better))
         tried = present.copy()
         tried[best[:exchanged]], tried[worst[:exchanged]] = True, False
-        cuts_of_tried = TopDownCuts(nodes, tried, weights)
+        cuts_of_tried = TopDownCuts(nodes, tried, weights, costs)
         if cuts_of_tried.total < cuts.total:
             present, cuts = tried, cuts_of_tried
         elif exchanged == 1:
