@@ -1,6 +1,6 @@
 """Build a tokenizer on the trees that `tools/train_trees.py` left, with the parser of `tools/distil_parser.py`.
 
-    PYTHONPATH=src python tools/build_tokenizer.py CORPUS RUN PARSER OUT --profile uncased --vocab-size 30000
+    PYTHONPATH=src python tools/build_tokenizer.py CORPUS... RUN PARSER OUT --profile uncased --vocab-size 30000
 
 Every word of the text and every word that RUN has gets into the lexicon. Says how often the parser cuts unseen
 words as the composition models would, with the vocabulary that was built.
@@ -60,7 +60,7 @@ def without_accents(word: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
+    parser.add_argument("corpus", type=Path, nargs="+")
     parser.add_argument("run", type=Path)
     parser.add_argument("parser", type=Path)
     parser.add_argument("out", type=Path)

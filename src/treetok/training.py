@@ -245,10 +245,12 @@ def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) ->
     return {name: number for number, name in enumerate(names)}
 
 
-def trees_of(source: TreeSource, words: list[str], shown: Progress) -> dict[str, list[float]]:
+def trees_of(
+    source: TreeSource, words: list[str], shown: Progress, stage_name: str = "building trees"
+) -> dict[str, list[float]]:
     """The scores of all words, a batch at a time."""
     scores: dict[str, list[float]] = {}
-    with shown.stage("building trees", len(words), "words") as stage:
+    with shown.stage(stage_name, len(words), "words") as stage:
         for start in range(0, len(words), WORDS_AT_ONCE):
             scores |= scores_of_words(source, words[start : start + WORDS_AT_ONCE])
             stage.at(len(scores))

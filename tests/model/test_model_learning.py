@@ -97,6 +97,16 @@ def test_known_words_have_the_trees_of_the_model_and_others_those_of_the_parser(
         assert max(learned.scores[word]) == 0
 
 
+def test_the_parser_learns_from_made_up_words_too():
+    without, with_them = (
+        learn_trees([TEXT], [], profile_named("uncased"), preset=dataclasses.replace(MINUTE, made_up=strings))
+        for strings in (0, 40)
+    )
+    assert with_them.scores.keys() == without.scores.keys()
+    assert with_them.unseen_words == without.unseen_words
+    assert not np.array_equal(with_them.parser.weights["letter"], without.parser.weights["letter"])
+
+
 @pytest.mark.usefixtures("tiny_preset")
 def test_resuming_a_finished_run_trains_no_more(tmp_path):
     first = train([TEXT], checkpoints=tmp_path)

@@ -19,7 +19,7 @@ from treetok.model.data_parallel import is_first_process, joined_processes
 from treetok.model.device import chosen_device, free_memory
 from treetok.model.distillation import DistillationReport, Distilled, distil
 from treetok.model.induction import CompositionTrees
-from treetok.model.lesson import SHORTEST_WORD
+from treetok.model.lesson import SHORTEST_WORD, made_up_words
 from treetok.model.member import Member
 from treetok.model.morphemes import MorphemeVocabulary, find_morphemes
 from treetok.model.presets import PRESETS, Preset, preset_named
@@ -102,6 +102,8 @@ def learn_trees(
         teacher = CompositionTrees(members, on_device, overriding, chosen.reading)
         counts = words_of_charts(words, sequence, chosen)
         scores = trees_of(teacher, sorted(counts), shown)
+        strings = made_up_words(sorted(counts), min(chosen.made_up, 2 * len(counts)), seed)
+        made_up = trees_of(teacher, strings, shown, "trees of made-up words") if strings else {}
         with shown.stage("distilling the parser", chosen.distillation.epochs, "epochs") as stage:
 
             def report(news: DistillationReport) -> None:
@@ -109,7 +111,7 @@ def learn_trees(
 
             all_morphemes = united_morphemes(members)
             distilled = distil(
-                scores, counts, all_morphemes, chosen.parser, chosen.distillation, on_device, report
+                scores, counts, all_morphemes, chosen.parser, chosen.distillation, on_device, report, made_up
             )
         longer = [word for word in words if word not in scores]
         scores |= scores_of_words(distilled.parser, longer)

@@ -23,6 +23,7 @@ class Preset:
     """One dataclass for each component.
 
     committee: a model is trained with the morphemes of each, one after the other; their trees are taken together.
+    made_up: so many strings are made up for the parser to learn from, beside the words; at most two for a word.
     most_passes: a small text is not gone through more often than this, however many steps the settings say.
     most_words: of a large text so many running words are learned from.
     """
@@ -33,6 +34,7 @@ class Preset:
     parser: ParserSizes = field(default_factory=ParserSizes)
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
     reading: TreeReading = field(default_factory=TreeReading)
+    made_up: int = 0
     most_passes: int = 60
     most_words: int = 300_000_000
 
@@ -81,6 +83,9 @@ PRESETS = {
             MorphemeSettings("unigram", 10_000, count_power=0.5),
             MorphemeSettings("stems", 13_000, count_power=0.5),
         ),
+        parser=ParserSizes(dimension=128, hidden=256),
+        distillation=DistillationSettings(epochs=20, dropout=0.1),
+        made_up=600_000,
     ),
     "tiny": Preset(
         ModelConfiguration(
