@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from record import entrants_of, parser_of, save
 
 from treetok.cli.script import run
+from treetok.evaluate.bootstrap import paired_test
 from treetok.evaluate.comparison import compare
 from treetok.evaluate.report import plain_text
 from treetok.evaluate.texts import first_sentences, read_text
@@ -45,13 +46,20 @@ def main() -> None:
             device=options.device,
         )
         train = first_sentences(options.train_text, options.characters)
-        [table] = comparison.tables
+        table = replace(comparison.tables[0], compared_with=entrants.contestants[0].name)
+        comparison = replace(comparison, tables=[table])
+        first = None
         for contestant in entrants.contestants:
             with progress.stage(f"language model for {contestant.name}", None, "steps") as stage:
                 likelihood = measure_likelihood(
                     contestant, train, text.sentences, settings, lambda step, steps, stage=stage: stage.at(step)
                 )
             table.rows[contestant.name].update(figures_of(likelihood))
+            if first is None:
+                first = likelihood.by_sentence
+            else:
+                tested = paired_test(likelihood.by_sentence, first)
+                table.p_values[contestant.name] = {"nats_per_sentence": tested.p_value}
             # What is done is not lost if time runs out.
             save(options.out, options.title or TITLE, comparison=asdict(comparison))
         described = f"{settings.layers} layers, {settings.dimension} dimensions, seed {settings.seed}, trained on"

@@ -90,6 +90,11 @@ class Likelihood:
         return sum(self.nats) / len(self.nats)
 
     @property
+    def by_sentence(self) -> Measurement:
+        """Nats of every sentence, to be compared with those of another model."""
+        return Measurement(np.array([(nats, 1.0) for nats in self.nats]), share_of_sums)
+
+    @property
     def bits_per_character(self) -> float:
         return sum(self.nats) / self.characters / math.log(2)
 
@@ -135,11 +140,10 @@ def measure_likelihood(
 
 def figures_of(likelihood: Likelihood) -> dict[str, Figure]:
     """What tables show of a model; the interval is over sentences."""
-    rows = np.array([(nats, 1.0) for nats in likelihood.nats])
     bits = likelihood.bits_per_character
     return {
-        "nats_per_sentence": interval(Measurement(rows, share_of_sums)),
-        "bits_per_character": Figure(bits, bits, bits, len(rows)),
+        "nats_per_sentence": interval(likelihood.by_sentence),
+        "bits_per_character": Figure(bits, bits, bits, len(likelihood.nats)),
     }
 
 

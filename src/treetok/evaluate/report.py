@@ -91,7 +91,11 @@ LEGEND = {
 SIZE_HEADING = "|V|"
 P_HEADING = "p"
 # Which of the scores that are tested is shown with its p-value, and what it is called.
-TESTED = {"segmentation": ("accuracy", "accuracy"), "trees": ("leaves_dropped", "recall without leaves")}
+TESTED = {
+    "segmentation": ("accuracy", "accuracy"),
+    "text": ("nats_per_sentence", "nats/sentence"),
+    "trees": ("leaves_dropped", "recall without leaves"),
+}
 
 
 def plain_text(comparison: Comparison) -> str:
