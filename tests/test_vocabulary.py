@@ -163,11 +163,14 @@ def test_alignment_gives_rare_words_more_weight():
     assert tokens_of_text(words_once, compressing) > tokens_of_text(words_once, aligning)
 
 
-def test_alignment_makes_single_letters_cost_more():
+@pytest.mark.parametrize(
+    ("alignment", "letters_cost_more", "chosen"), [(0, True, "犬猫"), (0.2, False, "犬猫"), (0.2, True, "ab")]
+)
+def test_alignment_may_make_single_letters_cost_more(alignment, letters_cost_more, chosen):
     """There is room for one of two strings: the one whose word is more frequent, or the one sparing letters."""
     trees = [("ab", [0], 10), ("犬猫", [0], 11)]
-    assert "犬猫" in build_vocabulary(trees, 5, alignment=0, threshold=1)
-    assert "ab" in build_vocabulary(trees, 5, alignment=0.2, threshold=1)
+    vocabulary = build_vocabulary(trees, 5, alignment=alignment, letters_cost_more=letters_cost_more, threshold=1)
+    assert chosen in vocabulary
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,8 @@ def train_parts(
             vocab_size - outside,
             method=vocab,
             alignment=alignment,
+            # Where no space tells whether a token begins a word.
+            letters_cost_more=profile.in_running_text("a") == "a",
             pruning_rate=pruning_rate,
             report=stage.at,
         )

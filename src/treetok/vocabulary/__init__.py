@@ -35,6 +35,7 @@ def build_vocabulary(
     *,
     method: str = DEFAULT_METHOD,
     alignment: float | None = None,
+    letters_cost_more: bool = False,
     threshold: int = DEFAULT_THRESHOLD,
     pruning_rate: float = DEFAULT_PRUNING_RATE,
     report: Callable[[int], object] = lambda vocabulary_size: None,
@@ -44,8 +45,9 @@ def build_vocabulary(
     method: `compact` or `paper`.
     alignment: from 0 to 1, for `compact`: words are weighted by their count to the power of 1 - alignment. At 0
         the text has as few tokens as possible, and frequent words take most of the room; above, more of it goes
-        to the parts of rarer words, so that more words are cut into morphs. Single letters, which are hardly ever
-        morphs, count as 1 + alignment tokens.
+        to the parts of rarer words, so that more words are cut into morphs.
+    letters_cost_more: single letters count as 1 + alignment tokens. Where tokens do not tell whether they begin a
+        word, a letter inside a word is the same token as a word of one letter.
 
     Every character is a token. `threshold` is the count from which a string enters the heuristic vocabulary; it
     is lowered, down to 1, where the text would not give `size` tokens otherwise. Fewer than `size` tokens come
@@ -75,7 +77,7 @@ def build_vocabulary(
         counts, present = prune(nodes, counts, size, pruning_rate, report)
     else:
         weights = root_weights(nodes.frequencies, 1 - alignment)
-        costs = costs_of_tokens(nodes.tokens, alignment)
+        costs = costs_of_tokens(nodes.tokens, alignment if letters_cost_more else 0)
         present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report)
         counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}

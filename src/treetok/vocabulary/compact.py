@@ -4,7 +4,7 @@ The paper weighs strings by the entropies of a unigram model. Words are cut top-
 that is in the vocabulary, whatever its entropy: what a string is worth is the number of tokens that it saves. That
 can be told exactly, for all strings at once, since no string stands inside itself.
 
-A token may also cost more than another: a single letter of an alphabet is hardly ever a morph.
+A token may also cost more than another: a single letter of an alphabet is hardly ever a morph, and may be a word.
 """
 
 from __future__ import annotations
