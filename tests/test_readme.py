@@ -21,7 +21,6 @@ def test_the_first_command_tokenizes():
     use = use.replace(".venv/bin/treetok", f"{sys.executable} -m treetok")
     result = subprocess.run(["bash", "-c", use], capture_output=True, text=True, check=True)
     assert f"It prints `{result.stdout.strip()}`" in README
-    assert (
-        result.stdout.replace(" ", "").replace("␣", " ")
-        == "The lighthouse keepers unhappily recounted the blackbirds.\n"
-    )
+    sentence = use.split('"')[1]
+    assert len(sentence.split()) > 4
+    assert result.stdout.replace(" ", "").replace("␣", " ") == sentence + "\n"

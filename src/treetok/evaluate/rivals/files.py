@@ -43,8 +43,8 @@ def load_contestant(spec: str | os.PathLike[str], name: str | None = None) -> Co
     Face (or a directory that has one), a `.model` of SentencePiece, `tiktoken:` and the name of an encoding, or
     a table of words and their tokens (`.cuts`, `.cuts.xz`).
 
-    >>> load_contestant("en").segment("lighthouses")
-    ['light', 'house', 's']
+    >>> load_contestant("en").segment("blackbirds")
+    ['black', 'bird', 's']
     """
     if not isinstance(spec, str | os.PathLike):
         raise TreetokError(f"a tokenizer has a name or a path, not {spec!r}")
