@@ -142,6 +142,7 @@ def test_trees(gold):
     assert table.facts == {"words with morphemes to be found": 4}
     # wind, walk, even, boy of wind surf ing, walk ed, even ing, boy 's.
     assert values(table, "left")["leaves_dropped"] == pytest.approx((1 / 3 + 1 / 2 + 1 / 2 + 1 / 2) / 4)
+    assert values(table, "left")["leaves_dropped_plain_words"] == pytest.approx((1 / 3 + 1 / 2 + 1 / 2) / 3)
     assert values(table, "right")["leaves_counted"] == pytest.approx((1 / 3 + 1 / 2 + 1 / 2 + 1 / 2) / 4)
     assert table.rows["left"]["leaves_counted_first_64"] == table.rows["left"]["leaves_counted"]
     assert table.p_values["right"]["leaves_dropped"] == 1

@@ -181,6 +181,8 @@ def compare_on_text(contestants: Sequence[Contestant], text: HeldOutText, progre
 
 def compare_trees(trees: Mapping[str, TreeSource], gold: GoldFile, progress: Progress) -> Table:
     """Recall of morphemes in trees on one gold file, in both conventions."""
+    plain = [MARKS.isdisjoint(gold_word.word) for gold_word in gold]
+    some_are_plain = any(plain) and not all(plain)
     rows: dict[str, dict[str, Figure]] = {}
     p_values: dict[str, dict[str, float]] = {}
     first: dict[str, Measurement] = {}
@@ -190,9 +192,13 @@ def compare_trees(trees: Mapping[str, TreeSource], gold: GoldFile, progress: Pro
         for number, (source, trees_of_source) in enumerate(trees.items()):
             scores = scores_of_words(trees_of_source, list(dict.fromkeys(gold_word.word for gold_word in gold)))
             spans = [[(start, end) for start, end, _ in walk_spans(scores[gold_word.word])] for gold_word in gold]
+            dropped = tree_recall(gold, spans, "described").by_word
+            counted_too = tree_recall(gold, spans, "released").by_word
             measured: dict[str, Measurement | None] = {
-                "leaves_dropped": tree_recall(gold, spans, "described").by_word,
-                "leaves_counted": tree_recall(gold, spans, "released").by_word,
+                "leaves_dropped": dropped,
+                "leaves_counted": counted_too,
+                "leaves_dropped_plain_words": dropped.restricted_to(plain) if some_are_plain else None,
+                "leaves_counted_plain_words": counted_too.restricted_to(plain) if some_are_plain else None,
                 "leaves_counted_first_64": tree_recall(gold, spans, "released", WORDS_OF_RELEASED_CODE).by_word,
             }
             rows[source] = figures_of(measured)

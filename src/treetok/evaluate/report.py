@@ -76,6 +76,8 @@ COLUMNS: dict[str, list[Column]] = {
     "trees": [
         Column("leaves dropped", "leaves_dropped", percent_with_interval),
         Column("leaves counted", "leaves_counted", percent_with_interval),
+        Column("dropped, without ' -", "leaves_dropped_plain_words", percent),
+        Column("counted, without ' -", "leaves_counted_plain_words", percent),
         Column("counted, first 64", "leaves_counted_first_64", percent),
     ],
 }
