@@ -23,13 +23,17 @@ from treetok.evaluate.trees import TokenizerTrees
 from treetok.progress import Progress
 
 
+def numbers(written: str) -> list[float]:
+    return [float(number) for number in written.split(",")]
+
+
 def main() -> None:
     parser = parser_of(__doc__, rivals="bpe")
     parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
     parser.add_argument("--text", required=True, help="held-out text")
     parser.add_argument(
         "--alignments",
-        type=lambda written: [float(number) for number in written.split(",")],
+        type=numbers,
         default=[0, 0.2, 0.33, 0.4, 0.5, 0.6, 0.7, 0.8, 1],
         help="numbers from 0 to 1, with commas between them",
     )

@@ -23,7 +23,7 @@ def parser_of(description: str, rivals: str = "bpe,wordpiece,unigram") -> argpar
     parser.add_argument("--profile", help="how rivals see text (default: as the first model, else uncased)")
     parser.add_argument("--morfessor-types", type=int, help="train Morfessor on so many types alone")
     parser.add_argument("--title", help="of the section in the document, instead of the usual one")
-    parser.add_argument("--out", type=Path, required=True, help="where the results go, as JSON")
+    parser.add_argument("--out", type=Path, required=True, help="where the results go")
     return parser
 
 

@@ -8,7 +8,7 @@ import pytest
 import safetensors.numpy
 
 from conftest import ROOT, SAMPLE_FILES
-from treetok import TreeTokenizer
+from treetok import Tree, TreeTokenizer
 from treetok.lexicon import Lexicon
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
@@ -72,6 +72,21 @@ def test_from_text_to_a_tokenizer(corpus):
     assert {"windsurfing\t2", "zyzzyvas\t1"} <= set(words.read_text(encoding="utf-8").split("\n"))
     run("tools/read_trees.py", second, third, "--words", words, "--processes", 2)
     assert trees_in(second).items() < trees_in(third).items()
+    # A space before a word belongs to no tree; a word of one file that is in another is counted in both.
+    run("tools/count_words.py", other, "--out", words, "--profile", "lossless")
+    assert "windsurfing\t2" in words.read_text(encoding="utf-8").split("\n")
+    (third / "member-7.safetensors").touch()
+    assert "another run" in run("tools/read_trees.py", second, third, "--words", words, status=1)
+    (third / "member-7.safetensors").unlink()
+    for option, value, message in (
+        ("--dropout", 2, "dropout is at least 0 and below 1"),
+        ("--minutes", 0, "more than 0"),
+        ("--epochs", 0, "epochs of a distillation is at least 1"),
+        ("--dimension", 7, "do not divide 7 dimensions"),
+        ("--morphemes", corpus.with_name("none.txt"), "has no morphemes"),
+    ):
+        corpus.with_name("none.txt").touch()
+        assert message in run("tools/distil_parser.py", third, parser, option, value, status=1)
     run("tools/morphs_of_trees.py", third, morphs, "--vocab-size", 200, "--min-word-count", 1)
     assert 10 < len(morphs.read_text(encoding="utf-8").split()) < 200
     made_up = ["--made-up", 20, "--processes", 2, "--morphemes", morphs]
@@ -81,7 +96,11 @@ def test_from_text_to_a_tokenizer(corpus):
     )
     built = TreeTokenizer.load(tokenizer)
     assert built.vocab_size == 400
-    assert built.parts.lexicon.scores("zyzzyvas") == trees_in(third)["zyzzyvas"]
+    assert built.parts.lexicon.scores("windsurfing") == trees_in(third)["windsurfing"]
+    # Not all words are kept, but all have the trees of the models.
+    assert len(built.parts.lexicon) < len(trees_in(third))
+    for word, scores in trees_in(third).items():
+        assert built.tree(word).spans() == Tree(word, scores).spans()
     assert "".join(built.segment("lighthousekeepers")) == "lighthousekeepers"
     members = [option for number in (1, 2) for option in ("--member", second / f"member-{number}.safetensors")]
     out = corpus.with_name("committee.json")

@@ -15,14 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import safetensors.numpy
-
 from distil_parser import UNSEEN
 from treetok import TreeTokenizer, TreetokError
-from treetok.cli.script import run
+from treetok.cli.script import run, text_of
 from treetok.lexicon import Lexicon
 from treetok.model.distillation import segmentation_agreement
 from treetok.sources.parser import ParserTrees
+from treetok.storage.loading import read_arrays
 from treetok.storage.names import PARSER
 from treetok.text import profile_named
 from treetok.tree import split_depths
@@ -81,10 +80,12 @@ def main() -> None:
     parser.add_argument("--min-word-count", type=int, default=1)
     parser.add_argument("--card", type=Path, help="a file with the model card")
     options = parser.parse_args()
-    distilled = ParserTrees.from_arrays(safetensors.numpy.load((options.parser / PARSER).read_bytes()))
+    parser_file = options.parser / PARSER
+    distilled = read_arrays(parser_file.read_bytes(), parser_file, ParserTrees.from_arrays)
     words = WordsOfRun.load(options.run)
     trees = KnownTrees(words, distilled)
-    unseen = (options.parser / UNSEEN).read_text(encoding="utf-8").split()
+    unseen = text_of(options.parser / UNSEEN).split()
+    card = None if options.card is None else text_of(options.card)
     if not unseen or not trees.scores.keys() >= set(unseen):
         raise TreetokError(f"the words in {options.parser / UNSEEN} are not those of {options.run}")
     tokenizer = TreeTokenizer.train(
@@ -109,7 +110,6 @@ def main() -> None:
     lexicon = without_needless_words(
         {**trees.scores, **scores_of_lexicon(tokenizer.parts.lexicon)}, words.counts, distilled
     )
-    card = None if options.card is None else options.card.read_text(encoding="utf-8")
     parts = dataclasses.replace(tokenizer.parts, lexicon=lexicon, source=distilled, settings=settings, card=card)
     TreeTokenizer(parts).save(options.out)
     print(f"{options.out}: {tokenizer.vocab_size} tokens; of {len(unseen)} unseen words {alike:.1%} are cut alike")

@@ -1,4 +1,5 @@
-"""The words of texts and how often each occurs, one in a line, for `tools/read_trees.py`.
+"""The words of texts (the letters that their trees are read off) and how often each occurs, one in a line, for
+`tools/read_trees.py`.
 
 PYTHONPATH=src python tools/count_words.py TEXT... --out words.tsv [--profile uncased]
 """
@@ -6,8 +7,10 @@ PYTHONPATH=src python tools/count_words.py TEXT... --out words.tsv [--profile un
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
+from treetok import TreetokError
 from treetok.cli.script import run
 from treetok.corpus.counting import count_words
 from treetok.progress import Progress
@@ -20,9 +23,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--profile", default="uncased")
     options = parser.parse_args()
-    counts = count_words(options.text, profile_named(options.profile), progress=Progress(True)).counts()
-    # A word with a tab or the end of a line in it could not be read back; no such word has letters.
-    lines = [f"{word}\t{count}\n" for word, count in counts.items() if not any(map(str.isspace, word))]
+    profile = profile_named(options.profile)
+    counts: Counter[str] = Counter()
+    for word, count in count_words(options.text, profile, progress=Progress(True)).counts().items():
+        counts[profile.letters(word)] += count
+    # What has a tab or the end of a line in it could not be read back; it is nothing but white space.
+    lines = [f"{word}\t{count}\n" for word, count in sorted(counts.items()) if word.strip() == word != ""]
+    if not lines:
+        raise TreetokError(f"there are no words in {', '.join(map(str, options.text))}")
     options.out.write_text("".join(lines), encoding="utf-8")
     print(f"{options.out}: {len(lines)} words")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import safetensors.numpy
 
 from teacher import member_files, trees_of_words
+from treetok import TreetokError
 from treetok.cli.script import run
 from treetok.model.device import chosen_device
 from treetok.model.distillation import DistillationReport, distil
@@ -46,10 +47,29 @@ def main() -> None:
     parser.add_argument("--dimension", type=int)
     parser.add_argument("--layers", type=int)
     options = parser.parse_args()
+    if options.processes < 1 or options.made_up < 0:
+        parser.error("--processes is 1 or more, --made-up 0 or more")
     began = time.monotonic()
     device = chosen_device("auto")
+    preset = PRESETS["fast"]
+    settings = dataclasses.replace(preset.distillation, seconds=60 * options.minutes)
+    sizes = preset.parser
+    if options.epochs is not None:
+        settings = dataclasses.replace(settings, epochs=options.epochs)
+    if options.dropout is not None:
+        settings = dataclasses.replace(settings, dropout=options.dropout)
+    if options.dimension is not None:
+        sizes = dataclasses.replace(sizes, dimension=options.dimension, hidden=2 * options.dimension)
+    if options.layers is not None:
+        sizes = dataclasses.replace(sizes, layers=options.layers)
     words = WordsOfRun.load(options.run)
     files = member_files(options.run)
+    morphemes = united_morphemes([Member.load(path, "cpu") for path in files])
+    if options.morphemes is not None:
+        told = read_word_list(options.morphemes)
+        if not told:
+            raise TreetokError(f"{options.morphemes} has no morphemes")
+        morphemes = MorphemeVocabulary(morphemes.characters, told)
     scores = words.scores()
     made_up = {}
     if options.made_up:
@@ -58,24 +78,9 @@ def main() -> None:
     seconds = round(time.monotonic() - began, 1)
     print(json.dumps({"words": len(scores), "made up": len(made_up), "seconds": seconds}), flush=True)
 
-    preset = PRESETS["fast"]
-    settings = dataclasses.replace(preset.distillation, seconds=60 * options.minutes)
-    sizes = preset.parser
-    if options.epochs:
-        settings = dataclasses.replace(settings, epochs=options.epochs)
-    if options.dropout is not None:
-        settings = dataclasses.replace(settings, dropout=options.dropout)
-    if options.dimension:
-        sizes = dataclasses.replace(sizes, dimension=options.dimension, hidden=2 * options.dimension)
-    if options.layers:
-        sizes = dataclasses.replace(sizes, layers=options.layers)
-
     def report(news: DistillationReport) -> None:
         print(json.dumps(vars(news)), flush=True)
 
-    morphemes = united_morphemes([Member.load(path, "cpu") for path in files])
-    if options.morphemes is not None:
-        morphemes = MorphemeVocabulary(morphemes.characters, read_word_list(options.morphemes))
     distilled = distil(scores, words.counts, morphemes, sizes, settings, device, report, made_up)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / PARSER).write_bytes(safetensors.numpy.save(distilled.parser.arrays()))

@@ -31,6 +31,8 @@ def main() -> None:
     parser.add_argument("--min-word-count", type=int, default=3, help="rarer words may be slips of the pen")
     parser.add_argument("--min-words", type=int, default=3, help="a morph is in so many words")
     options = parser.parse_args()
+    if min(options.min_word_count, options.min_words) < 1:
+        parser.error("--min-word-count and --min-words are 1 or more")
     words = WordsOfRun.load(options.run)
     scores = {
         word: of_word
@@ -49,6 +51,8 @@ def main() -> None:
     for word, of_word in scores.items():
         words_with.update(set(segmenter.cut(word, of_word.tolist())))
     morphs = sorted(piece for piece, times in words_with.items() if len(piece) > 1 and times >= options.min_words)
+    if not morphs:
+        raise TreetokError(f"no string is in {options.min_words} words of {options.run}")
     options.out.write_text("".join(f"{morph}\n" for morph in morphs), encoding="utf-8")
     print(f"{options.out}: {len(morphs)} morphs of {len(scores)} words")
 

@@ -11,10 +11,12 @@ folder.
 from __future__ import annotations
 
 import argparse
+import filecmp
 import json
 import shutil
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from teacher import member_files, trees_of_words
@@ -25,17 +27,31 @@ from treetok.lexicon import Lexicon
 from treetok.model.presets import PRESETS
 from words_of_run import WordsOfRun
 
+# Counts are added up in 64 bits.
+LONGEST_COUNT = 15
 
-def read_counts(path: Path) -> dict[str, int]:
-    counts = {}
-    lines = "".join(text if text.endswith("\n") else text + "\n" for text in read_texts(path)).split("\n")
+
+def read_counts(path: Path) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    lines = "".join(text if text.endswith("\n") else text + "\n" for text in read_texts(path)).splitlines()
     for number, line in enumerate(lines, start=1):
         word, tab, count = line.partition("\t")
-        if line and not (word and tab and count.isascii() and count.isdecimal()):
+        is_count = count.isascii() and count.isdecimal() and len(count) <= LONGEST_COUNT
+        if line and not (word and tab and is_count and word.split() == [word]):
             raise TreetokError(f"{path}, line {number}: a word, a tab and a count are wanted, not {line[:60]!r}")
         if line:
-            counts[word] = int(count)
+            counts[word] += int(count)
     return counts
+
+
+def check_out(out: Path, files: Sequence[Path]) -> None:
+    """Refuse a folder that has other members: words would have other trees than its members give."""
+    others = {path.name: path for path in out.glob("member-*.safetensors")}
+    for file in files:
+        if (other := others.pop(file.name, None)) is not None and not filecmp.cmp(file, other, shallow=False):
+            raise TreetokError(f"{other} is the member of another run: choose another directory")
+    if others:
+        raise TreetokError(f"{next(iter(others.values()))} is the member of another run: choose another directory")
 
 
 def main() -> None:
@@ -51,6 +67,7 @@ def main() -> None:
         parser.error("--processes is 1 or more")
     began = time.monotonic()
     files = member_files(options.run)
+    check_out(options.out, files)
     counts: Counter[str] = Counter()
     for path in options.words:
         counts.update(read_counts(path))

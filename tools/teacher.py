@@ -7,6 +7,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from treetok import TreetokError
 from treetok.model.device import chosen_device
 from treetok.model.induction import CompositionTrees
 from treetok.model.member import Member
+from treetok.progress import Progress
 
 WORDS_A_SHARE = 20_000
 
@@ -38,14 +40,19 @@ def trees_of_words(
     # The longest words take longest: they come first.
     shares.reverse()
     in_shares = [[words[number] for number in share] for share in shares]
-    if processes == 1 or len(shares) == 1:
-        remember_members(files)
-        answers = list(map(trees_of_share, in_shares))
-    else:
-        with ProcessPoolExecutor(
-            min(processes, len(shares)), multiprocessing.get_context("spawn"), begin_process, (files,)
-        ) as pool:
-            answers = list(pool.map(trees_of_share, in_shares))
+    answers: list[npt.NDArray[np.float32]] = []
+    with ExitStack() as stack:
+        stage = stack.enter_context(Progress(True).stage("reading trees", len(words), "words"))
+        if processes == 1 or len(shares) == 1:
+            remember_members(files)
+            arriving = map(trees_of_share, in_shares)
+        else:
+            spawning = multiprocessing.get_context("spawn")
+            pool = ProcessPoolExecutor(min(processes, len(shares)), spawning, begin_process, (files,))
+            arriving = stack.enter_context(pool).map(trees_of_share, in_shares)
+        for share, answer in zip(in_shares, arriving, strict=True):
+            answers.append(answer)
+            stage.at(stage.done + len(share))
     scores: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
     for share, answer in zip(shares, answers, strict=True):
         ends = np.cumsum([len(words[number]) - 1 for number in share])

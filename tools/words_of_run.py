@@ -31,6 +31,8 @@ class WordsOfRun:
 
     @classmethod
     def load(cls, directory: Path) -> WordsOfRun:
+        if not (directory / FILE).exists():
+            raise TreetokError(f"{directory} is not a run: {FILE} is missing")
         try:
             arrays = safetensors.numpy.load((directory / FILE).read_bytes())
             lexicon = Lexicon(arrays["text"].tobytes().decode(), arrays["lengths"], arrays["depths"])

@@ -23,8 +23,8 @@ def add_command(commands: Any) -> None:
         "models",
         nargs="*",
         metavar="MODEL",
-        help="a shipped name, a directory, a tokenizer.json, a .model of SentencePiece, or tiktoken:NAME; the"
-        " others are tested against the first",
+        help="a shipped name, a directory, a tokenizer.json, a .model of SentencePiece, tiktoken:NAME, or .cuts;"
+        " the others are tested against the first",
     )
     parser.add_argument(
         "--gold",

@@ -12,5 +12,16 @@ from treetok.errors import TreetokError
 def run(main: Callable[[], None]) -> None:
     try:
         main()
-    except (TreetokError, OSError) as error:
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error
+        sys.exit(f"{Path(sys.argv[0]).name}: {what}")
+    except TreetokError as error:
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")
+
+
+def text_of(path: Path) -> str:
+    """What stands in a small file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise TreetokError(f"{path} is not UTF-8") from None

@@ -59,6 +59,15 @@ class DistillationSettings:
     longest_word: int = 24
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("epochs", "words_a_batch", "batches_an_epoch", "patience", "most_words", "longest_word"):
+            if getattr(self, name) < 1:
+                raise TreetokError(f"{name} of a distillation is at least 1, not {getattr(self, name)}")
+        if not self.seconds > 0:
+            raise TreetokError(f"a distillation takes more than {self.seconds} seconds")
+        if not 0 <= self.dropout < 1:
+            raise TreetokError(f"dropout is at least 0 and below 1, not {self.dropout}")
+
 
 @dataclass(frozen=True)
 class Agreement:

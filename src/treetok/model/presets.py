@@ -96,7 +96,8 @@ PRESETS = {
         TrainingSettings(steps=750, sequences=8, words_a_sequence=24, learning_rate=4e-3, warmup_steps=50),
         (MorphemeSettings("bpe", 2000), MorphemeSettings("unigram", 2000, count_power=0.5)),
         ParserSizes(dimension=32, hidden=64, layers=2),
-        DistillationSettings(epochs=20, words_a_batch=512, most_words=30_000),
+        DistillationSettings(epochs=20, words_a_batch=512, most_words=30_000, dropout=0.1),
+        made_up=20_000,
         most_passes=200,
     ),
 }
