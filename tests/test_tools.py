@@ -70,7 +70,7 @@ def test_from_text_to_a_tokenizer(corpus):
     other.write_text("zyzzyvas windsurfing windsurfing\n", encoding="utf-8")
     run("tools/count_words.py", other, corpus, "--out", words)
     assert {"windsurfing\t2", "zyzzyvas\t1"} <= set(words.read_text(encoding="utf-8").split("\n"))
-    run("tools/read_trees.py", second, third, "--words", words, "--processes", 2)
+    run("tools/read_trees.py", second, third, "--words", words)
     assert trees_in(second).items() < trees_in(third).items()
     # A space before a word belongs to no tree; a word of one file that is in another is counted in both.
     run("tools/count_words.py", other, "--out", words, "--profile", "lossless")
@@ -89,7 +89,7 @@ def test_from_text_to_a_tokenizer(corpus):
         assert message in run("tools/distil_parser.py", third, parser, option, value, status=1)
     run("tools/morphs_of_trees.py", third, morphs, "--vocab-size", 200, "--min-word-count", 1)
     assert 10 < len(morphs.read_text(encoding="utf-8").split()) < 200
-    made_up = ["--made-up", 20, "--processes", 2, "--morphemes", morphs]
+    made_up = ["--made-up", 20, "--morphemes", morphs]
     run("tools/distil_parser.py", third, parser, "--minutes", 0.05, *made_up)
     assert "are cut alike" in run(
         "tools/build_tokenizer.py", corpus, third, parser, tokenizer, "--vocab-size", 400

@@ -39,7 +39,6 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--made-up", type=int, default=0, help="strings made up from words, to learn from")
-    parser.add_argument("--processes", type=int, default=1, help="that read the trees of made-up strings")
     parser.add_argument(
         "--morphemes", type=Path, help="strings that the parser is told of, instead of the members'"
     )
@@ -47,8 +46,8 @@ def main() -> None:
     parser.add_argument("--dimension", type=int)
     parser.add_argument("--layers", type=int)
     options = parser.parse_args()
-    if options.processes < 1 or options.made_up < 0:
-        parser.error("--processes is 1 or more, --made-up 0 or more")
+    if options.made_up < 0:
+        parser.error("--made-up is 0 or more")
     began = time.monotonic()
     device = chosen_device("auto")
     preset = PRESETS["fast"]
@@ -73,8 +72,7 @@ def main() -> None:
     scores = words.scores()
     made_up = {}
     if options.made_up:
-        strings = made_up_words(list(scores), options.made_up)
-        made_up = dict(zip(strings, trees_of_words(files, strings, options.processes), strict=True))
+        made_up = trees_of_words(files, made_up_words(list(scores), options.made_up))
     seconds = round(time.monotonic() - began, 1)
     print(json.dumps({"words": len(scores), "made up": len(made_up), "seconds": seconds}), flush=True)
 

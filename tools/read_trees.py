@@ -1,6 +1,6 @@
 """The trees of all words of texts, also of texts that the composition models were not trained on.
 
-    PYTHONPATH=src python tools/read_trees.py RUN OUT --words part1.tsv --words part2.tsv --processes 8
+    PYTHONPATH=src python tools/read_trees.py RUN OUT --words part1.tsv --words part2.tsv
 
 RUN has the members of a committee (`tools/train_trees.py`). A file of words has a word, a tab and its count in
 every line (`tools/count_words.py`); counts of a word that is in several files are added up. Writes the words and
@@ -61,10 +61,7 @@ def main() -> None:
     parser.add_argument(
         "--words", type=Path, action="append", required=True, help="words and counts; may be repeated"
     )
-    parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    if options.processes < 1:
-        parser.error("--processes is 1 or more")
     began = time.monotonic()
     files = member_files(options.run)
     check_out(options.out, files)
@@ -72,10 +69,10 @@ def main() -> None:
     for path in options.words:
         counts.update(read_counts(path))
     longest = PRESETS["fast"].model.longest_word
-    words = sorted(word for word in counts if 1 < len(word) <= longest)
+    words = [word for word in counts if 1 < len(word) <= longest]
     if not words:
         raise TreetokError(f"there are no words of 2 to {longest} letters in {', '.join(map(str, options.words))}")
-    scores = dict(zip(words, trees_of_words(files, words, options.processes), strict=True))
+    scores = trees_of_words(files, words)
     options.out.mkdir(parents=True, exist_ok=True)
     WordsOfRun(Lexicon.from_scores(scores), counts).save(options.out)
     for file in files:

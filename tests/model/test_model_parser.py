@@ -262,6 +262,8 @@ def test_made_up_words_are_learned_from_and_never_measured():
     assert all({f"<<<<{string}>"[at : at + 5] for at in range(len(string) + 1)} <= fives for string in made)
     assert max(map(len, made)) <= max(map(len, words))
     assert made_up_words(["a", "b"], 5) == made_up_words([], 5) == []
+    # The end of a line is a word of its own in some profiles.
+    assert made_up_words([*words, "\n", "\n\n"], 500) == made
     teacher = CountTrees.from_words(dict.fromkeys(words, 3))
     made_up = dict(zip(made, teacher.split_scores(made), strict=True))
     with_them = distil(teacher, dict.fromkeys(words, 1), STEMS, SMALL, BRIEF, made_up=made_up)

@@ -21,7 +21,7 @@ from treetok.model.parser import Parser, ParserTable
 # Words of one or two letters have one tree.
 SHORTEST_WORD = 3
 WORDS_AT_ONCE = 20_000
-# No text has these characters inside a word.
+# Not a letter of any word.
 BEFORE_A_WORD, BEHIND_A_WORD = "\n" * 4, "\n"
 
 
@@ -123,6 +123,7 @@ def made_up_words(words: Sequence[str], how_many: int, seed: int = 0) -> list[st
     learn from, where a teacher can tell their trees. There may be fewer than asked for.
 
     Letters are drawn one by one, as often as they stand behind the last four in different words."""
+    words = [word for word in words if BEHIND_A_WORD not in word]
     known, longest = set(words), max(map(len, words), default=0)
     letters_behind: dict[str, list[str]] = {}
     for word in words:
