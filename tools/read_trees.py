@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from teacher import member_files, trees_of_words
+from teacher import files_like_members, member_files, trees_of_words
 from treetok import TreetokError
 from treetok.cli.script import run
 from treetok.corpus.reading import read_texts
@@ -46,7 +46,7 @@ def read_counts(path: Path) -> Counter[str]:
 
 def check_out(out: Path, files: Sequence[Path]) -> None:
     """Refuse a folder that has other members: words would have other trees than its members give."""
-    others = {path.name: path for path in out.glob("member-*.safetensors")}
+    others = {path.name: path for path in files_like_members(out)}
     for file in files:
         if (other := others.pop(file.name, None)) is not None and not filecmp.cmp(file, other, shallow=False):
             raise TreetokError(f"{other} is the member of another run: choose another directory")

@@ -13,10 +13,19 @@ from treetok.progress import Progress
 from treetok.training import trees_of
 
 
+def member_file(number: int) -> str:
+    """What the file of a member is called; numbers begin at 0, names at 1."""
+    return f"member-{number + 1}.safetensors"
+
+
+def files_like_members(folder: Path) -> list[Path]:
+    return sorted(folder.glob("member-*.safetensors"), key=lambda path: (len(path.name), path.name))
+
+
 def member_files(run: Path) -> list[Path]:
-    files = sorted(run.glob("member-*.safetensors"), key=lambda path: (len(path.name), path.name))
+    files = files_like_members(run)
     if not files:
-        raise TreetokError(f"{run} has no members of a committee (member-1.safetensors and so on)")
+        raise TreetokError(f"{run} has no members of a committee ({member_file(0)} and so on)")
     return files
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from teacher import member_file
 from treetok import TreetokError
 from treetok.cli.script import run
 from treetok.corpus.reading import read_texts
@@ -68,10 +69,6 @@ def check_directories(out: Path, resume: Path | None) -> None:
         raise TreetokError(f"{resume} has nothing to go on from")
     if (out / member_file(0)).exists() and (resume is None or not out.samefile(resume)):
         raise TreetokError(f"{out} has the members of another run: choose another directory")
-
-
-def member_file(number: int) -> str:
-    return f"member-{number + 1}.safetensors"
 
 
 def main() -> None:

@@ -121,7 +121,7 @@ class TreeTokenizer:
             are left to bytes (`lossless`) or to [UNK] (`uncased`).
         vocab: "compact" looks for the fewest tokens, "paper" prunes by entropies as the paper does.
         alignment: from 0, where running text has as few tokens as possible, to 1, where all different words count
-            alike, so that fewer whole words and more of their parts are tokens; None is 0.3. For "compact" alone.
+            alike, so that fewer whole words and more of their parts are tokens; None is 0.33. For "compact" alone.
         pruning_rate: the share of the vocabulary that each pruning step removes.
         lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer; None is
             200 000 for trees from counts and 1 000 000 for neural ones.

@@ -1,6 +1,7 @@
 """A tokenizer on disk: a directory of plain files, without pickle, checked when it is loaded.
 
-treetok.json          format version, profile, special tokens, settings, size and SHA-256 of the data files
+treetok.json          format version, profile, how pieces are merged, special tokens, settings; size and SHA-256
+                      of the data files
 vocab.tsv             token and count, a line each, in the order of the ids
 ngrams.safetensors    counts of n-grams, where trees come from counts
 parser.safetensors    weights of the light parser, where trees come from a neural model
