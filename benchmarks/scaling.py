@@ -20,19 +20,19 @@ from pathlib import Path
 import torch
 
 from treetok.corpus.reading import read_texts
-from treetok.corpus.sequences import WordSequence, read_sequence
-from treetok.model.assembly import assemble_trainer, chart_words
-from treetok.model.configuration import ModelConfiguration
-from treetok.model.morphemes import MorphemeSettings, find_morphemes
+from treetok.corpus.word_ids import WordSequence, read_sequence
+from treetok.model.config import ModelConfig
+from treetok.model.data.morphemes import MorphemeConfig, find_morphemes
 from treetok.model.presets import PRESETS
-from treetok.model.training import TrainingSettings
+from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 
 
 def measure(
-    sequence: WordSequence, configuration: ModelConfiguration, settings: TrainingSettings, steps: int = 20
+    sequence: WordSequence, configuration: ModelConfig, settings: TrainingConfig, steps: int = 20
 ) -> dict[str, object]:
-    morphemes = find_morphemes(chart_words(sequence, configuration), MorphemeSettings(size=10_000))
+    morphemes = find_morphemes(chart_words(sequence, configuration), MorphemeConfig(size=10_000))
     trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda", PRESETS["paper"].parser)
     torch.cuda.reset_peak_memory_stats()
     for _ in range(3):
@@ -45,10 +45,10 @@ def measure(
     seconds = (time.perf_counter() - start) / steps
     distinct = trainer.maker.draw(0).plan.words
     return {
-        "words a batch": settings.sequences * settings.words_a_sequence,
+        "words a batch": settings.sequences * settings.words_per_sequence,
         "distinct": distinct,
         "ms a step": round(1000 * seconds, 1),
-        "words a second": round(settings.sequences * settings.words_a_sequence / seconds),
+        "words a second": round(settings.sequences * settings.words_per_sequence / seconds),
         "distinct words a second": round(distinct / seconds),
         "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),
     }
@@ -64,20 +64,20 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     options = parser.parse_args()
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    settings = TrainingSettings(validation_share=0.0)
+    settings = TrainingConfig(validation_share=0.0)
     for times in (1, 2, 4):
         larger = dataclasses.replace(settings, sequences=256 * times)
-        print(json.dumps({"batch": f"{times}x", **measure(sequence, ModelConfiguration(), larger)}), flush=True)
+        print(json.dumps({"batch": f"{times}x", **measure(sequence, ModelConfig(), larger)}), flush=True)
         gc.collect()
         torch.cuda.empty_cache()
     rng = random.Random(0)
-    small = dataclasses.replace(settings, sequences=16, words_a_sequence=64)
+    small = dataclasses.replace(settings, sequences=16, words_per_sequence=64)
     for letters in (10, 20, 40):
         words = words_of(letters, rng)
         text = " ".join(rng.choice(words) for _ in range(20_000))
         sequence = read_sequence([text], profile_named("uncased"))
         for chart in ("complete", "pruned"):
-            configuration = ModelConfiguration(longest_word=40, chart=chart)
+            configuration = ModelConfig(max_word_length=40, chart=chart)
             result = measure(sequence, configuration, small, steps=10)
             print(json.dumps({"letters": letters, "chart": chart, **result}), flush=True)
             gc.collect()

@@ -14,20 +14,18 @@ from pathlib import Path
 import torch
 
 from treetok.corpus.reading import read_texts
-from treetok.corpus.sequences import read_sequence
-from treetok.model.arithmetic import PLAIN, Arithmetic
-from treetok.model.assembly import assemble_trainer, chart_words
-from treetok.model.configuration import ModelConfiguration
-from treetok.model.fixed_size import BatchSizes
-from treetok.model.morphemes import find_morphemes
-from treetok.model.recorded_step import RecordedTrainer
-from treetok.model.training import TrainingSettings
+from treetok.corpus.word_ids import read_sequence
+from treetok.model.config import ModelConfig
+from treetok.model.data.morphemes import find_morphemes
+from treetok.model.data.padding import BatchShape
+from treetok.model.losses.operations import PLAIN, Operations
+from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.training.cuda_graph import CudaGraphTrainer
+from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 
 
-def operations(
-    room: BatchSizes, configuration: ModelConfiguration, settings: TrainingSettings, morphemes: int
-) -> float:
+def operations(room: BatchShape, configuration: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
     """Multiplications and additions of one step, forward and twice that backward."""
     sizes = configuration.composition
     d = sizes.dimension
@@ -35,15 +33,13 @@ def operations(
     inside = sum(cells * width for width, cells in enumerate(room.inside_cells)) * 3 * sizes.inside_layers * layer
     pairs = sum(cells * depth for depth, cells in enumerate(room.outside_cells))
     outside = pairs * (2 * sizes.outside_layers * layer + 2 * (d * d + 64 * d))
-    words = settings.sequences * settings.words_a_sequence
+    words = settings.sequences * settings.words_per_sequence
     reading = words * (configuration.language_model.layers * 12 * d * d + room.words * d)
     telling = (room.characters + room.spans) * morphemes * d
     return 6.0 * (inside + outside + reading + telling)
 
 
-def bytes_moved(
-    room: BatchSizes, configuration: ModelConfiguration, settings: TrainingSettings, morphemes: int
-) -> float:
+def bytes_moved(room: BatchShape, configuration: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
     """What the kernels must read and write in one step where each reads its input and writes its output once."""
     sizes = configuration.composition
     d, hidden = sizes.dimension, sizes.hidden
@@ -56,19 +52,19 @@ def bytes_moved(
     inside = 3 * sizes.inside_layers * sum(cells * width for width, cells in enumerate(room.inside_cells))
     outside = 2 * sizes.outside_layers * sum(cells * depth for depth, cells in enumerate(room.outside_cells))
     # Logits are written, read, read, overwritten, and read twice for products.
-    words = settings.sequences * settings.words_a_sequence
+    words = settings.sequences * settings.words_per_sequence
     logits = 6 * ((room.characters + room.spans) * morphemes + words * room.words)
     return 2.0 * ((inside + outside) * (forward + backward + products) + logits)
 
 
-def check_fused(trainer: RecordedTrainer) -> dict[str, float]:
+def check_fused(trainer: CudaGraphTrainer) -> dict[str, float]:
     """How far fused kernels are from plain arithmetic in 32 bits, beside plain arithmetic in 16 bits."""
-    from treetok.model.gpu import FUSED
+    from treetok.model.kernels import FUSED
 
     learner = trainer.learner
     batch = trainer.maker.draw(0)
 
-    def gradient(arithmetic: Arithmetic, precision: torch.dtype | None) -> tuple[torch.Tensor, torch.Tensor]:
+    def gradient(arithmetic: Operations, precision: torch.dtype | None) -> tuple[torch.Tensor, torch.Tensor]:
         learner.arithmetic, learner.precision = arithmetic, precision
         learner.zero_grad(set_to_none=True)
         losses = learner(batch)
@@ -113,11 +109,11 @@ def main() -> None:
     parser.add_argument("--skip-check", action="store_true")
     options = parser.parse_args()
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    configuration = ModelConfiguration(longest_word=options.longest_word)
+    configuration = ModelConfig(max_word_length=options.max_word_length)
     morphemes = find_morphemes(chart_words(sequence, configuration))
-    settings = TrainingSettings(sequences=options.sequences)
+    settings = TrainingConfig(sequences=options.sequences)
     trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda")
-    assert isinstance(trainer, RecordedTrainer)
+    assert isinstance(trainer, CudaGraphTrainer)
     if not options.skip_check:
         print(json.dumps(check_fused(trainer)), flush=True)
         torch.cuda.empty_cache()
@@ -151,7 +147,7 @@ def main() -> None:
     print(
         json.dumps(
             {
-                "words a second": round(options.sequences * settings.words_a_sequence / step_seconds),
+                "words a second": round(options.sequences * settings.words_per_sequence / step_seconds),
                 "ms a step": round(1000 * step_seconds, 1),
                 "ms in recorded kernels": round(sum(kernels.values()), 1),
                 "recorded kernels": launches,

@@ -31,12 +31,12 @@ def main() -> None:
     options = parser.parse_args()
     if options.every < 1:
         parser.error("--every is 1 or more")
+    from treetok.model.decoding import CompositionTrees
     from treetok.model.device import chosen_device
-    from treetok.model.induction import CompositionTrees
-    from treetok.model.member import Member
+    from treetok.model.ensemble import EnsembleMember
 
     device = chosen_device(options.device)
-    members = [Member.load(path, device) for path in options.member]
+    members = [EnsembleMember.load(path, device) for path in options.member]
     committees = {f"model {number}": [member] for number, member in enumerate(members, start=1)}
     committees |= {f"models 1 to {size}": members[:size] for size in range(2, len(members) + 1)}
     trees = {

@@ -26,7 +26,7 @@ def model(tmp_path_factory) -> Path:
 
 def test_train_equals_the_python_call(model):
     expected = TreeTokenizer.train(SAMPLE_FILES, 900, trees="counts", progress=False)
-    assert TreeTokenizer.load(model).parts.entries == expected.parts.entries
+    assert TreeTokenizer.load(model).state.entries == expected.state.entries
 
 
 def test_lines_go_there_and_back(model):

@@ -130,7 +130,7 @@ def test_rare_words_go_when_memory_is_short():
     counts = counter.counts()
     assert counts["common"] == counts["often"] == 5_000
     assert all(counts[f"w{number}"] == 100 for number in range(50))
-    assert len(counts) <= counter.most_words
+    assert len(counts) <= counter.max_words
     assert counter.dropped + len(counts) >= 5_000
     with pytest.raises(TreetokError, match="memory limit of 1000 bytes is too small"):
         WordCounter(uncased, memory_limit=1000)

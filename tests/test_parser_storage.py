@@ -19,7 +19,7 @@ from treetok.sources.parser import (
     expected_shapes,
     with_rounded_tables,
 )
-from treetok.text.longest import LONGEST_WORD
+from treetok.text.word_limit import LONGEST_WORD
 
 CHARACTERS, MORPHEMES = list("abcdefghijklmnopqrstuvwxyzß"), ["ed", "er", "ing", "jump", "un", "walk"]
 WORDS = {stem + ending: 5 for stem in ("walk", "jump", "look") for ending in ("", "s", "ed", "ing", "er")}
@@ -73,7 +73,7 @@ def test_words_longer_than_any_in_text_are_cut_blindly():
 def test_a_score_does_not_depend_on_the_batch(monkeypatch):
     words = [stem + ending for stem in WORDS for ending in ("", "x", "walk", "unß")]
     together = PARSER.split_scores(words)
-    monkeypatch.setattr("treetok.sources.parser.LETTERS_AT_ONCE", 20)
+    monkeypatch.setattr("treetok.sources.parser.LETTERS_PER_BATCH", 20)
     for one, other in zip(together, PARSER.split_scores(words), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
     for number in (0, 7, 30):

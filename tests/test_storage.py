@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
-from treetok.storage import loading
-from treetok.storage.tokens_as_text import read_token, write_token
+from treetok.storage import load
+from treetok.storage.vocab_tsv import escape_token, unescape_token
 
 FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
 
@@ -55,7 +55,7 @@ def test_loaded_equals_saved(tmp_path, profile, request, sample_text):
 def test_how_pieces_are_merged_is_kept(tmp_path):
     for vocab, fewest_tokens in (("compact", True), ("paper", False)):
         TreeTokenizer.train(SAMPLE_FILES, 1200, "counts", vocab=vocab, progress=False).save(tmp_path / vocab)
-        assert TreeTokenizer.load(tmp_path / vocab).parts.fewest_tokens is fewest_tokens
+        assert TreeTokenizer.load(tmp_path / vocab).state.fewest_tokens is fewest_tokens
 
 
 def test_a_tokenizer_of_the_first_format_merges_by_entropies(saved):
@@ -63,7 +63,7 @@ def test_a_tokenizer_of_the_first_format_merges_by_entropies(saved):
     del head["fewest_tokens"]
     head["format"] = 1
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
-    assert TreeTokenizer.load(saved).parts.fewest_tokens is False
+    assert TreeTokenizer.load(saved).state.fewest_tokens is False
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
@@ -82,15 +82,15 @@ def test_the_vocabulary_can_be_read_by_people(saved):
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.integers(0x80, 0xFF))
 def test_tokens_survive_writing(entry):
-    written = write_token(entry)
+    written = escape_token(entry)
     assert not set(written) & set("\t\n\r\x0b\x0c\x85\u2028\u2029")
-    assert read_token(written) == entry
+    assert unescape_token(written) == entry
 
 
 @pytest.mark.parametrize("written", ["", "\\", "\\q", "\\u12", "\\x41", "a\\xe4", "\\U00110000", "\\ud800"])
 def test_what_is_no_token(written):
     with pytest.raises(ValueError, match=r"bad escape|empty token|surrogates not allowed"):
-        read_token(written)
+        unescape_token(written)
 
 
 # ---- saving over something
@@ -326,7 +326,7 @@ def test_arrays_that_make_no_sense(saved, name, arrays):
 
 
 def test_a_huge_head_is_not_read(saved, monkeypatch):
-    monkeypatch.setattr(loading, "LONGEST_HEAD", 100)
+    monkeypatch.setattr(load, "LONGEST_HEAD", 100)
     with pytest.raises(TreetokError, match="larger than 100 bytes"):
         TreeTokenizer.load(saved)
 

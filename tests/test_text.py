@@ -8,8 +8,8 @@ from tokenizers.normalizers import BertNormalizer
 
 from treetok import TreetokError
 from treetok.text import PROFILES, check_encodable, profile_named
-from treetok.text.longest import LONGEST_WORD
 from treetok.text.uncased import NORMAL_CHARACTERS, normalise_character
+from treetok.text.word_limit import LONGEST_WORD
 
 lossless, uncased = profile_named("lossless"), profile_named("uncased")
 encodable = st.text(st.characters(exclude_categories=["Cs"]))

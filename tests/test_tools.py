@@ -96,9 +96,9 @@ def test_from_text_to_a_tokenizer(corpus):
     )
     built = TreeTokenizer.load(tokenizer)
     assert built.vocab_size == 400
-    assert built.parts.lexicon.scores("windsurfing") == trees_in(third)["windsurfing"]
+    assert built.state.lexicon.scores("windsurfing") == trees_in(third)["windsurfing"]
     # Not all words are kept, but all have the trees of the models.
-    assert len(built.parts.lexicon) < len(trees_in(third))
+    assert len(built.state.lexicon) < len(trees_in(third))
     for word, scores in trees_in(third).items():
         assert built.tree(word).spans() == Tree(word, scores).spans()
     assert "".join(built.segment("lighthousekeepers")) == "lighthousekeepers"

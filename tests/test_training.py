@@ -33,10 +33,10 @@ def test_the_size_is_exact(profile, size):
 
 
 def test_paths_texts_and_counts_agree(sample_text):
-    from_files = train(SAMPLE_FILES, profile="uncased").parts.entries
+    from_files = train(SAMPLE_FILES, profile="uncased").state.entries
     texts = [path.read_text(encoding="utf-8") for path in SAMPLE_FILES]
-    assert train((text for text in texts), profile="uncased").parts.entries == from_files
-    assert train(Counter(sample_text.split()), profile="uncased").parts.entries == from_files
+    assert train((text for text in texts), profile="uncased").state.entries == from_files
+    assert train(Counter(sample_text.split()), profile="uncased").state.entries == from_files
 
 
 def test_any_object_with_split_scores_will_do(tmp_path, sample_text):
@@ -66,11 +66,11 @@ def test_the_vocabulary_is_that_of_the_construction():
     source = RandomTrees()
     tokenizer = train(words, 22, trees=source, profile="uncased")
     trees = [(word, source.split_scores([word])[0], count) for word, count in words.items()]
-    assert dict(tokenizer.parts.entries) == build_vocabulary(trees, 22 - 5)
+    assert dict(tokenizer.state.entries) == build_vocabulary(trees, 22 - 5)
     for choice in ({"vocab": "paper"}, {"vocab": "compact", "alignment": 1}):
         tokenizer = train(words, 22, trees=source, profile="uncased", **choice)
         options = {"method": choice["vocab"], "alignment": choice.get("alignment")}
-        assert dict(tokenizer.parts.entries) == build_vocabulary(trees, 22 - 5, **options)
+        assert dict(tokenizer.state.entries) == build_vocabulary(trees, 22 - 5, **options)
         assert tokenizer.settings["vocab"] == choice["vocab"]
         assert tokenizer.settings.get("alignment") == choice.get("alignment")
     with pytest.raises(TreetokError, match="alignment is for vocab='compact' alone"):

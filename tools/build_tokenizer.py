@@ -19,10 +19,10 @@ from distil_parser import UNSEEN
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli.script import run, text_of
 from treetok.lexicon import Lexicon
-from treetok.model.distillation import segmentation_agreement
+from treetok.model.distillation.distil import segmentation_agreement
 from treetok.sources.parser import ParserTrees
-from treetok.storage.loading import read_arrays
-from treetok.storage.names import PARSER
+from treetok.storage.format import PARSER
+from treetok.storage.load import read_arrays
 from treetok.text import profile_named
 from treetok.tree import split_depths
 from treetok.vocabulary import DEFAULT_METHOD
@@ -97,20 +97,20 @@ def main() -> None:
         alignment=options.alignment,
         min_word_count=options.min_word_count,
     )
-    segmenter = tokenizer.parts.segmenter()
+    segmenter = tokenizer.state.segmenter()
     in_text = profile_named(tokenizer.profile).in_running_text
     alike = round(segmentation_agreement(distilled, trees.scores, segmenter, unseen, in_text), 4)
     settings = {
-        **tokenizer.parts.settings,
+        **tokenizer.state.settings,
         "trees": "neural",
         "unseen_words": len(unseen),
         "cut_as_the_model_would_of_unseen_words": alike,
     }
     # The run may have words of other texts, too.
     lexicon = without_needless_words(
-        {**trees.scores, **scores_of_lexicon(tokenizer.parts.lexicon)}, words.counts, distilled
+        {**trees.scores, **scores_of_lexicon(tokenizer.state.lexicon)}, words.counts, distilled
     )
-    parts = dataclasses.replace(tokenizer.parts, lexicon=lexicon, source=distilled, settings=settings, card=card)
+    parts = dataclasses.replace(tokenizer.state, lexicon=lexicon, source=distilled, settings=settings, card=card)
     TreeTokenizer(parts).save(options.out)
     print(f"{options.out}: {tokenizer.vocab_size} tokens; of {len(unseen)} unseen words {alike:.1%} are cut alike")
 

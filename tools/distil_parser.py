@@ -19,14 +19,14 @@ import safetensors.numpy
 from teacher import member_files, trees_of_words
 from treetok import TreetokError
 from treetok.cli.script import run
+from treetok.model.data.morphemes import MorphemeVocabulary, read_word_list
 from treetok.model.device import chosen_device
-from treetok.model.distillation import DistillationReport, distil
+from treetok.model.distillation.data import pseudo_words
+from treetok.model.distillation.distil import DistillationReport, distil
+from treetok.model.ensemble import EnsembleMember
 from treetok.model.learning import united_morphemes
-from treetok.model.lesson import made_up_words
-from treetok.model.member import Member
-from treetok.model.morphemes import MorphemeVocabulary, read_word_list
 from treetok.model.presets import PRESETS
-from treetok.storage.names import PARSER
+from treetok.storage.format import PARSER
 from words_of_run import WordsOfRun
 
 UNSEEN = "unseen.txt"
@@ -63,7 +63,7 @@ def main() -> None:
         sizes = dataclasses.replace(sizes, layers=options.layers)
     words = WordsOfRun.load(options.run)
     files = member_files(options.run)
-    morphemes = united_morphemes([Member.load(path, "cpu") for path in files])
+    morphemes = united_morphemes([EnsembleMember.load(path, "cpu") for path in files])
     if options.morphemes is not None:
         told = read_word_list(options.morphemes)
         if not told:
@@ -72,7 +72,7 @@ def main() -> None:
     scores = words.scores()
     made_up = {}
     if options.made_up:
-        made_up = trees_of_words(files, made_up_words(list(scores), options.made_up))
+        made_up = trees_of_words(files, pseudo_words(list(scores), options.made_up))
     seconds = round(time.monotonic() - began, 1)
     print(json.dumps({"words": len(scores), "made up": len(made_up), "seconds": seconds}), flush=True)
 

@@ -68,7 +68,7 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for path in options.words:
         counts.update(read_counts(path))
-    longest = PRESETS["fast"].model.longest_word
+    longest = PRESETS["fast"].model.max_word_length
     words = [word for word in counts if 1 < len(word) <= longest]
     if not words:
         raise TreetokError(f"there are no words of 2 to {longest} letters in {', '.join(map(str, options.words))}")

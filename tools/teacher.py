@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from treetok import TreetokError
+from treetok.model.decoding import CompositionTrees
 from treetok.model.device import chosen_device
-from treetok.model.induction import CompositionTrees
-from treetok.model.member import Member
+from treetok.model.ensemble import EnsembleMember
 from treetok.progress import Progress
 from treetok.training import trees_of
 
@@ -32,6 +32,6 @@ def member_files(run: Path) -> list[Path]:
 def trees_of_words(files: Sequence[Path], words: Iterable[str]) -> dict[str, list[float]]:
     """Minus the depth of every split of every word."""
     device = chosen_device("auto")
-    teacher = CompositionTrees([Member.load(path, device) for path in files], device)
+    teacher = CompositionTrees([EnsembleMember.load(path, device) for path in files], device)
     # Words of like length share substrings and batches.
     return trees_of(teacher, sorted(words, key=lambda word: (len(word), word)), Progress(True))

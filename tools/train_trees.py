@@ -22,23 +22,23 @@ from teacher import member_file
 from treetok import TreetokError
 from treetok.cli.script import run
 from treetok.corpus.reading import read_texts
-from treetok.corpus.sequences import read_sequence
+from treetok.corpus.word_ids import read_sequence
 from treetok.evaluate.gold import GoldFile, read_gold
 from treetok.evaluate.metrics.tree_recall import tree_recall
 from treetok.evaluate.trees import OverStrings
 from treetok.lexicon import Lexicon
-from treetok.model.assembly import assemble_trainer, chart_words
-from treetok.model.checkpoint import FILES as CHECKPOINT_FILES
-from treetok.model.checkpoint import HEAD, load_checkpoint, save_checkpoint
+from treetok.model.data.morphemes import MorphemeConfig, find_morphemes
+from treetok.model.decoding import GREEDY, CompositionTrees
 from treetok.model.device import chosen_device, free_memory
-from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees
-from treetok.model.learning import start_compiling
-from treetok.model.member import Member
-from treetok.model.morphemes import MorphemeSettings, find_morphemes
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.learning import start_precompiling
 from treetok.model.presets import PRESETS
-from treetok.model.training import StepReport, Trainer
+from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.training.checkpoint import FILES as CHECKPOINT_FILES
+from treetok.model.training.checkpoint import HEAD, load_checkpoint, save_checkpoint
+from treetok.model.training.trainer import StepReport, Trainer
 from treetok.sources import scores_of_words
-from treetok.storage.whole import has_file
+from treetok.storage.atomic import has_file
 from treetok.text import profile_named
 from treetok.tree import Tree
 from words_of_run import WordsOfRun
@@ -54,11 +54,11 @@ def recall_of(gold: GoldFile, source: CompositionTrees) -> list[float]:
     ]
 
 
-def morpheme_settings(text: str) -> MorphemeSettings:
+def morpheme_settings(text: str) -> MorphemeConfig:
     """`bpe`, `stems:13000`, `unigram:10000:0.5`: how, size, power of counts."""
     try:
         how, size, power = [*text.split(":"), "", ""][:3]
-        return MorphemeSettings(how, **({"size": int(size)} if size else {}), count_power=float(power or 1))
+        return MorphemeConfig(how, **({"size": int(size)} if size else {}), count_power=float(power or 1))
     except (ValueError, TreetokError) as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
@@ -119,29 +119,29 @@ def main() -> None:
         training=changed(
             preset.training, steps=options.steps, learning_rate=options.learning_rate, seed=options.seed
         ),
-        committee=tuple(options.member or preset.committee),
+        ensemble=tuple(options.member or preset.ensemble),
     )
-    compiling = start_compiling(preset, device)
+    compiling = start_precompiling(preset, device)
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
     counts = chart_words(sequence, preset.model)
     say(read=len(sequence.numbers), words=len(counts))
     gold = {path.stem: read_gold(path) for path in options.gold}
-    members: list[Member] = []
+    members: list[EnsembleMember] = []
 
-    def say_recall(current: list[Member], **news: object) -> None:
+    def say_recall(current: list[EnsembleMember], **news: object) -> None:
         """Of the committee so far; also of the trees of its last member as the paper reads them."""
         for voices, reading, name_of in (
-            (members + current, preset.reading, "{}"),
-            ((members + current)[-1:], AS_IN_THE_PAPER, "{}_as_in_the_paper"),
+            (members + current, preset.decoding, "{}"),
+            ((members + current)[-1:], GREEDY, "{}_as_in_the_paper"),
         ):
-            trees = CompositionTrees(voices, device, reading=reading)
+            trees = CompositionTrees(voices, device, decoding=reading)
             say(
                 **news,
                 members=len(voices),
                 **{name_of.format(name): recall_of(rows, trees) for name, rows in gold.items()},
             )
 
-    def train(trainer: Trainer, member: Member) -> bool:
+    def train(trainer: Trainer, member: EnsembleMember) -> bool:
         """Whether training came to its end."""
 
         def report(news: StepReport) -> None:
@@ -162,11 +162,11 @@ def main() -> None:
                 return False
         return trainer.step == trainer.settings.steps
 
-    for number, how in enumerate(preset.committee):
+    for number, how in enumerate(preset.ensemble):
         name = member_file(number)
         morphemes = find_morphemes(counts, how)
         if options.resume and (options.resume / name).exists():
-            member = Member.load(options.resume / name, device)
+            member = EnsembleMember.load(options.resume / name, device)
             if member.morphemes.longer != morphemes.longer:
                 raise TreetokError(f"{options.resume / name} has other morphemes than member {number + 1} should")
             members.append(member)
@@ -179,7 +179,7 @@ def main() -> None:
             options.resume = None
         if compiling is not None:
             compiling.join()
-        member = Member(trainer.learner.composition, morphemes)
+        member = EnsembleMember(trainer.learner.composition, morphemes)
         if not train(trainer, member):
             save_checkpoint(trainer, options.out)
             say(stopped_at=trainer.step)
@@ -191,12 +191,12 @@ def main() -> None:
         say(member=len(members), step=trainer.step, drawn_again=getattr(trainer, "redrawn", 0))
         del trainer
         free_memory(device)
-    if len(members) < len(preset.committee):
+    if len(members) < len(preset.ensemble):
         say(to_be_gone_on=True)
         return
     say_recall([], final=True)
     words = sorted(word for word in counts if len(word) > 1)
-    teacher = CompositionTrees(members, device, reading=preset.reading)
+    teacher = CompositionTrees(members, device, decoding=preset.decoding)
     lexicon = Lexicon.from_scores(dict(zip(words, teacher.split_scores(words), strict=True)))
     say(trees=len(lexicon))
     WordsOfRun(lexicon, counts).save(options.out)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError
-from treetok.text.longest import LONGEST_WORD
+from treetok.text.word_limit import LONGEST_WORD
 from treetok.tree import split_depths
 
 

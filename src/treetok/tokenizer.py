@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError, whole_number
-from treetok.parts import TokenizerParts
 from treetok.sources import TreeSource, scores_of_words
+from treetok.state import TokenizerState
 from treetok.text import check_encodable, profile_named
 from treetok.tokens import TokenTable
 from treetok.tree import Tree, join_scores, with_leading_space
@@ -50,17 +50,17 @@ class TreeTokenizer:
     "Don't panic: 東京!"
     """
 
-    def __init__(self, parts: TokenizerParts) -> None:
+    def __init__(self, state: TokenizerState) -> None:
         """Most users want `load` or `train`."""
-        self.parts = parts
-        self._profile = profile_named(parts.profile)
-        self._table = parts.table
-        self._segmenter = parts.segmenter()
+        self.state = state
+        self._profile = profile_named(state.profile)
+        self._table = state.table
+        self._segmenter = state.segmenter()
         self._remembered: dict[str, tuple[int, ...]] = {}
 
-    def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerParts]]:
+    def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerState]]:
         # A copy has nothing but what the parts are made of.
-        return TreeTokenizer, (replace(self.parts),)
+        return TreeTokenizer, (replace(self.state),)
 
     def __repr__(self) -> str:
         return f"<TreeTokenizer: {self.profile}, {self.vocab_size} tokens, {self.known_words} known words>"
@@ -73,15 +73,15 @@ class TreeTokenizer:
 
         `trees` is needed for tokenizers that were trained with a source of trees of your own.
         """
-        from treetok.storage import load_parts
+        from treetok.storage import load_state
 
-        return cls(load_parts(name_or_directory, trees))
+        return cls(load_state(name_or_directory, trees))
 
     def save(self, directory: str | PathLike[str]) -> None:
         """Write the tokenizer into a directory; one that is there already is replaced as a whole or not at all."""
-        from treetok.storage import save_parts
+        from treetok.storage import save_state
 
-        save_parts(self.parts, directory)
+        save_state(self.state, directory)
 
     @classmethod
     def train(
@@ -135,10 +135,10 @@ class TreeTokenizer:
         checkpoints: a directory for checkpoints, every five minutes, and for the log; None keeps none.
         resume: go on from the checkpoint there.
         """
-        from treetok.training import train_parts
+        from treetok.training import train_state
 
         return cls(
-            train_parts(
+            train_state(
                 corpus,
                 vocab_size,
                 trees,
@@ -181,12 +181,12 @@ class TreeTokenizer:
     @property
     def known_words(self) -> int:
         """Number of words whose trees were worked out in advance."""
-        return len(self.parts.lexicon)
+        return len(self.state.lexicon)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """How the tokenizer was trained."""
-        return dict(self.parts.settings)
+        return dict(self.state.settings)
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token, None where there is none. Bytes are called <0x80> to <0xFF>."""
@@ -349,12 +349,12 @@ class TreeTokenizer:
         scores_of: dict[str, Sequence[float]] = {}
         unseen = []
         for letters in set(letters_of.values()):
-            known = self.parts.lexicon.scores(letters) if len(letters) > 1 else []
+            known = self.state.lexicon.scores(letters) if len(letters) > 1 else []
             if known is None:
                 unseen.append(letters)
             else:
                 scores_of[letters] = known
-        scores_of.update(scores_of_words(self.parts.source, unseen))
+        scores_of.update(scores_of_words(self.state.source, unseen))
         return {
             word: with_leading_space(scores_of[letters]) if len(word) > len(letters) else scores_of[letters]
             for word, letters in letters_of.items()

@@ -12,10 +12,10 @@ from treetok.corpus import count_words, texts_of, to_be_read_twice
 from treetok.corpus.characters import characters_by_count
 from treetok.errors import TreetokError, TreetokWarning, share, whole_number
 from treetok.lexicon import Lexicon
-from treetok.parts import TokenizerParts
 from treetok.progress import Progress
 from treetok.segment import Segmenter
 from treetok.sources import CountTrees, TreeSource, scores_of_words
+from treetok.state import TokenizerState
 from treetok.text import Profile, check_encodable, profile_named
 from treetok.tokens import ASCII, HIGH_BYTES, UNKNOWN, Entry, is_base_name
 from treetok.tree import with_leading_space
@@ -24,13 +24,13 @@ from treetok.vocabulary import SharedNodes, build_vocabulary, check_choice
 if TYPE_CHECKING:
     from treetok.model.learning import LearnedTrees
 
-WORDS_AT_ONCE = 20_000
+WORDS_PER_BATCH = 20_000
 LARGEST_SEED = (1 << 62) - 1
 # Trees from counts can be worked out again; what the composition model knows is in the lexicon alone.
 LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
 
 
-def train_parts(
+def train_state(
     corpus: Any,
     vocab_size: int,
     trees: str | TreeSource,
@@ -51,7 +51,7 @@ def train_parts(
     device: str,
     checkpoints: str | PathLike[str] | None,
     resume: bool,
-) -> TokenizerParts:
+) -> TokenizerState:
     """What `TreeTokenizer.train` does; the arguments are explained there."""
     profile = profile_named(profile_name)
     is_neural = isinstance(trees, str) and trees == "neural"
@@ -153,7 +153,7 @@ def train_parts(
     else:
         # Nobody can work these trees out again when the tokenizer is loaded without the source.
         kept = list(letters)
-    return TokenizerParts(
+    return TokenizerState(
         profile=profile.name,
         entries=in_order_of_ids(base, vocabulary),
         special_tokens=specials,
@@ -216,7 +216,7 @@ def learn_trees(*arguments: Any, **options: Any) -> LearnedTrees:
 
 def figures_of_learning(learned: LearnedTrees, profile: Profile, segmenter: Segmenter) -> dict[str, object]:
     """How training went, and how often the parser cuts unseen words as the composition model would."""
-    from treetok.model.distillation import segmentation_agreement
+    from treetok.model.distillation.distil import segmentation_agreement
 
     words = learned.unseen_words
     alike = segmentation_agreement(learned.parser, learned.scores, segmenter, words, profile.in_running_text)
@@ -253,8 +253,8 @@ def trees_of(
     """The scores of all words, a batch at a time."""
     scores: dict[str, list[float]] = {}
     with shown.stage(stage_name, len(words), "words") as stage:
-        for start in range(0, len(words), WORDS_AT_ONCE):
-            scores |= scores_of_words(source, words[start : start + WORDS_AT_ONCE])
+        for start in range(0, len(words), WORDS_PER_BATCH):
+            scores |= scores_of_words(source, words[start : start + WORDS_PER_BATCH])
             stage.at(len(scores))
     return scores
 

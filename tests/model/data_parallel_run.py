@@ -11,18 +11,18 @@ from pathlib import Path
 import torch
 
 from treetok import TreetokError
-from treetok.corpus.sequences import read_sequence
-from treetok.model.assembly import assemble_trainer
-from treetok.model.checkpoint import load_checkpoint, save_checkpoint
-from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration, Objective
-from treetok.model.data_parallel import joined_processes
-from treetok.model.morphemes import MorphemeSettings, find_morphemes
-from treetok.model.training import TrainingSettings
+from treetok.corpus.word_ids import read_sequence
+from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig, ObjectiveConfig
+from treetok.model.data.morphemes import MorphemeConfig, find_morphemes
+from treetok.model.training.assembly import assemble_trainer
+from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
+from treetok.model.training.data_parallel import joined_processes
+from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 
 # An odd number of sequences, and some words too long for a chart: shares are not of one size.
-SETTINGS = TrainingSettings(
-    steps=20, sequences=5, words_a_sequence=9, learning_rate=1e-2, warmup_steps=4, validation_share=0.05
+SETTINGS = TrainingConfig(
+    steps=20, sequences=5, words_per_sequence=9, learning_rate=1e-2, warmup_steps=4, validation_share=0.05
 )
 
 
@@ -48,14 +48,14 @@ def train(
     """Train in this process: the losses it reported, the step it came to, the steps at which it saved."""
     torch.set_num_threads(1)
     sequence = read_sequence([text or some_text()], profile_named("uncased"))
-    configuration = ModelConfiguration(
-        CompositionSizes(dimension=16, heads=2, hidden=32, inside_layers=2),
-        LanguageModelSizes(2, 2, 0.0),
-        Objective(**(objective or {})),
-        longest_word=10,
+    configuration = ModelConfig(
+        CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=2),
+        LanguageModelConfig(2, 2, 0.0),
+        ObjectiveConfig(**(objective or {})),
+        max_word_length=10,
         chart=chart,
     )
-    morphemes = find_morphemes(sequence.counts(), MorphemeSettings(size=60))
+    morphemes = find_morphemes(sequence.counts(), MorphemeConfig(size=60))
     settings = replace(SETTINGS, steps=steps, sequences=sequences)
     trainer = assemble_trainer(sequence, configuration, settings, morphemes, device)
     if load:

@@ -5,14 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
-from treetok.model.chart import inside_pass, outside_pass, span_weights  # noqa: E402
-from treetok.model.complete_chart import CompleteCharts  # noqa: E402
-from treetok.model.composition import CompositionModel  # noqa: E402
-from treetok.model.configuration import CompositionSizes  # noqa: E402
+from treetok.model.charts.chart import inside_pass, outside_pass, span_weights  # noqa: E402
+from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.config import CompositionConfig  # noqa: E402
+from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
+from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.reference import RecursiveModel  # noqa: E402
-from treetok.model.substrings import tabulate_substrings  # noqa: E402
 
-SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2)
+SIZES = CompositionConfig(dimension=8, heads=2, hidden=12, inside_layers=2)
 
 
 def random_case(seed):

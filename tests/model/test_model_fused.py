@@ -8,20 +8,20 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from treetok.model.arithmetic import PLAIN, cross_entropy  # noqa: E402
-from treetok.model.batches import BatchMaker  # noqa: E402
-from treetok.model.complete_chart import CompleteCharts  # noqa: E402
-from treetok.model.configuration import (  # noqa: E402
-    CompositionSizes,
-    LanguageModelSizes,
-    ModelConfiguration,
-    Objective,
+from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.config import (  # noqa: E402
+    CompositionConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    ObjectiveConfig,
 )
-from treetok.model.gpu import FUSED, can_be_fused  # noqa: E402
-from treetok.model.gpu import cross_entropy as fused_cross_entropy  # noqa: E402
-from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
-from treetok.model.objectives import TreeLearner  # noqa: E402
-from treetok.model.substrings import tabulate_substrings  # noqa: E402
+from treetok.model.data.batches import BatchMaker  # noqa: E402
+from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
+from treetok.model.kernels import FUSED, can_be_fused  # noqa: E402
+from treetok.model.kernels import cross_entropy as fused_cross_entropy  # noqa: E402
+from treetok.model.losses.objectives import TreeLearner  # noqa: E402
+from treetok.model.losses.operations import PLAIN, cross_entropy  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WORDS = ["abacus", "babac", "abac", "cab", "us", "b"]
@@ -34,9 +34,9 @@ def learner_and_batch(objective):
     numbers = torch.randint(-1, len(WORDS), (40,), generator=torch.Generator().manual_seed(1)).int().numpy()
     batch = BatchMaker(numbers, table.lengths, charts.plan, 3, 6, 0, DEVICE).draw(0)
     torch.manual_seed(0)
-    sizes = CompositionSizes(dimension=16, heads=2, hidden=32, inside_layers=2)
+    sizes = CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=2)
     assert can_be_fused(sizes)
-    configuration = ModelConfiguration(sizes, LanguageModelSizes(1, 2, longest_sequence=8), objective)
+    configuration = ModelConfig(sizes, LanguageModelConfig(1, 2, max_sequence_length=8), objective)
     learner = TreeLearner(configuration, len(MORPHEMES))
     with torch.no_grad():
         for parameter in learner.parameters():
@@ -53,7 +53,9 @@ def losses_and_gradients(learner, batch, arithmetic):
     return torch.stack([losses.character, losses.span, losses.next_word]).detach(), gradients
 
 
-@pytest.mark.parametrize("objective", [Objective(), Objective(morph_overriding=False, context=False)], ids=str)
+@pytest.mark.parametrize(
+    "objective", [ObjectiveConfig(), ObjectiveConfig(morph_overriding=False, context=False)], ids=str
+)
 def test_losses_and_gradients_are_the_same(objective):
     learner, batch = learner_and_batch(objective)
     plain, plain_gradients = losses_and_gradients(learner, batch, PLAIN)
@@ -65,7 +67,7 @@ def test_losses_and_gradients_are_the_same(objective):
 
 
 def test_vectors_and_weights_are_the_same():
-    learner, batch = learner_and_batch(Objective())
+    learner, batch = learner_and_batch(ObjectiveConfig())
     roots = torch.randn(batch.plan.words, 16, device=DEVICE)
     results = []
     for arithmetic in (PLAIN, FUSED):
@@ -93,6 +95,6 @@ def test_cross_entropy_with_and_without_excluded_classes():
 
 
 def test_sizes_that_do_not_suit_the_kernels():
-    assert can_be_fused(CompositionSizes())
-    assert not can_be_fused(CompositionSizes(dimension=96, heads=3))
-    assert not can_be_fused(CompositionSizes(dimension=8, heads=2))
+    assert can_be_fused(CompositionConfig())
+    assert not can_be_fused(CompositionConfig(dimension=96, heads=3))
+    assert not can_be_fused(CompositionConfig(dimension=8, heads=2))

@@ -18,31 +18,31 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreeTokenizer, TreetokError  # noqa: E402
 from treetok.model import presets  # noqa: E402
-from treetok.model.composition import CompositionModel  # noqa: E402
-from treetok.model.configuration import CompositionSizes, LanguageModelSizes, ModelConfiguration  # noqa: E402
+from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig  # noqa: E402
+from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary  # noqa: E402
+from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
-from treetok.model.distillation import DistillationSettings  # noqa: E402
-from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees  # noqa: E402
+from treetok.model.distillation.distil import DistillationConfig  # noqa: E402
+from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.learning import learn_trees  # noqa: E402
-from treetok.model.member import Member  # noqa: E402
-from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary  # noqa: E402
-from treetok.model.parser import ParserSizes  # noqa: E402
+from treetok.model.network.composition import CompositionModel  # noqa: E402
+from treetok.model.network.parser import ParserConfig  # noqa: E402
 from treetok.model.presets import Preset  # noqa: E402
-from treetok.model.training import TrainingSettings  # noqa: E402
+from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
 TEXT, _ = Language().text(1500)
 
 MINUTE = Preset(
-    ModelConfiguration(
-        CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1),
-        LanguageModelSizes(layers=1, heads=2),
-        longest_word=9,
+    ModelConfig(
+        CompositionConfig(dimension=8, heads=2, hidden=16, inside_layers=1),
+        LanguageModelConfig(layers=1, heads=2),
+        max_word_length=9,
     ),
-    TrainingSettings(steps=12, sequences=4, words_a_sequence=8, warmup_steps=2),
-    (MorphemeSettings("unigram", 150, count_power=0.5), MorphemeSettings("bpe", 100)),
-    ParserSizes(dimension=8, heads=2, hidden=16, layers=1),
-    DistillationSettings(epochs=2, words_a_batch=128),
+    TrainingConfig(steps=12, sequences=4, words_per_sequence=8, warmup_steps=2),
+    (MorphemeConfig("unigram", 150, count_power=0.5), MorphemeConfig("bpe", 100)),
+    ParserConfig(dimension=8, heads=2, hidden=16, layers=1),
+    DistillationConfig(epochs=2, words_per_batch=128),
 )
 
 
@@ -99,7 +99,7 @@ def test_known_words_have_the_trees_of_the_model_and_others_those_of_the_parser(
 
 def test_the_parser_learns_from_made_up_words_too():
     without, with_them = (
-        learn_trees([TEXT], [], profile_named("uncased"), preset=dataclasses.replace(MINUTE, made_up=strings))
+        learn_trees([TEXT], [], profile_named("uncased"), preset=dataclasses.replace(MINUTE, pseudo_words=strings))
         for strings in (0, 40)
     )
     assert with_them.scores.keys() == without.scores.keys()
@@ -113,7 +113,7 @@ def test_resuming_a_finished_run_trains_no_more(tmp_path):
     with pytest.raises(TreetokError, match="has the checkpoint of an earlier run: resume it, or remove"):
         train([TEXT], checkpoints=tmp_path)
     again = train([TEXT], checkpoints=tmp_path, resume=True)
-    assert first.parts.entries == again.parts.entries
+    assert first.state.entries == again.state.entries
 
 
 @pytest.mark.usefixtures("tiny_preset")
@@ -123,24 +123,24 @@ def test_a_run_goes_on_with_the_members_it_did_not_come_to(tmp_path):
     before = (tmp_path / "member-1" / "parameters.safetensors").read_bytes()
     again = train([TEXT], checkpoints=tmp_path, resume=True)
     assert (tmp_path / "member-1" / "parameters.safetensors").read_bytes() == before
-    assert first.parts.entries == again.parts.entries
-    assert first.parts.lexicon.depths.tolist() == again.parts.lexicon.depths.tolist()
+    assert first.state.entries == again.state.entries
+    assert first.state.lexicon.depths.tolist() == again.state.lexicon.depths.tolist()
 
 
 def test_a_committee_that_cannot_read_trees_is_refused_before_it_is_trained():
     with pytest.raises(TreetokError, match="from one composition model, not from several"):
-        dataclasses.replace(MINUTE, reading=AS_IN_THE_PAPER)
+        dataclasses.replace(MINUTE, decoding=GREEDY)
     with pytest.raises(TreetokError, match="at least one member"):
-        dataclasses.replace(MINUTE, committee=())
+        dataclasses.replace(MINUTE, ensemble=())
 
 
 def test_a_member_is_kept_in_a_file(tmp_path):
     morphemes = MorphemeVocabulary("ab\n", ["ab", "ba"])
     torch.manual_seed(0)
-    member = Member(CompositionModel(MINUTE.model.composition, len(morphemes)), morphemes)
+    member = EnsembleMember(CompositionModel(MINUTE.model.composition, len(morphemes)), morphemes)
     path = tmp_path / "member-1.safetensors"
     member.save(path)
-    again = Member.load(path)
+    again = EnsembleMember.load(path)
     assert (again.morphemes.characters, again.morphemes.longer) == (["\n", "a", "b"], ["ab", "ba"])
     for name, weight in member.composition.state_dict().items():
         assert torch.equal(again.composition.state_dict()[name], weight.half().float())
@@ -151,9 +151,9 @@ def test_a_member_is_kept_in_a_file(tmp_path):
     for broken in (b"", whole[:-5], whole.replace(b"heads", b"hands"), b"x" * len(whole)):
         path.write_bytes(broken)
         with pytest.raises(TreetokError, match=r"member-1\.safetensors is damaged"):
-            Member.load(path)
+            EnsembleMember.load(path)
     with pytest.raises(TreetokError, match="cannot read"):
-        Member.load(tmp_path / "none.safetensors")
+        EnsembleMember.load(tmp_path / "none.safetensors")
 
 
 @pytest.mark.usefixtures("tiny_preset")

@@ -10,25 +10,25 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
 from treetok import Tree, TreetokError  # noqa: E402
-from treetok.corpus.sequences import read_sequence  # noqa: E402
-from treetok.model.batches import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
-from treetok.model.complete_chart import CompleteCharts  # noqa: E402
-from treetok.model.configuration import (  # noqa: E402
-    CompositionSizes,
-    LanguageModelSizes,
-    ModelConfiguration,
-    Objective,
+from treetok.corpus.word_ids import read_sequence  # noqa: E402
+from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.config import (  # noqa: E402
+    CompositionConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    ObjectiveConfig,
 )
-from treetok.model.induction import AS_IN_THE_PAPER, CompositionTrees, TreeReading  # noqa: E402
-from treetok.model.member import Member  # noqa: E402
-from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
-from treetok.model.objectives import TreeLearner  # noqa: E402
+from treetok.model.data.batches import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
+from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
+from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig  # noqa: E402
+from treetok.model.ensemble import EnsembleMember  # noqa: E402
+from treetok.model.losses.objectives import TreeLearner  # noqa: E402
 from treetok.model.reference import RecursiveModel  # noqa: E402
-from treetok.model.substrings import tabulate_substrings  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
-SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2)
-LM_SIZES = LanguageModelSizes(layers=2, heads=2, dropout=0.0, longest_sequence=32)
+SIZES = CompositionConfig(dimension=8, heads=2, hidden=12, inside_layers=2)
+LM_SIZES = LanguageModelConfig(layers=2, heads=2, dropout=0.0, max_sequence_length=32)
 LONGEST = 5
 
 
@@ -44,7 +44,7 @@ def make(seed, objective):
     table = tabulate_substrings(words)
     charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), "cpu")
     maker = BatchMaker(chart_numbers(sequence, words), table.lengths, charts.plan, 2, 6, seed, "cpu")
-    configuration = ModelConfiguration(SIZES, LM_SIZES, objective, longest_word=LONGEST)
+    configuration = ModelConfig(SIZES, LM_SIZES, objective, max_word_length=LONGEST)
     learner = TreeLearner(configuration, len(morphemes)).double()
     number = (
         morphemes.number if objective.morph_overriding else lambda s: morphemes.number(s) if len(s) == 1 else 0
@@ -110,13 +110,13 @@ def losses_by_definition(learner, recursive, morphemes, batch, text):
 @pytest.mark.parametrize(
     "objective",
     [
-        Objective(),
-        Objective(count_power=0.5),
-        Objective(context=False),
-        Objective(context_root=False),
-        Objective(morph_overriding=False),
-        Objective(span_loss=False),
-        Objective(span_weights=False),
+        ObjectiveConfig(),
+        ObjectiveConfig(count_power=0.5),
+        ObjectiveConfig(context=False),
+        ObjectiveConfig(context_root=False),
+        ObjectiveConfig(morph_overriding=False),
+        ObjectiveConfig(span_loss=False),
+        ObjectiveConfig(span_weights=False),
     ],
     ids=["all", "power", "no-context", "no-context-root", "no-overriding", "no-span-loss", "no-span-weights"],
 )
@@ -131,7 +131,7 @@ def test_losses_equal_their_definition(seed, objective):
 
 
 def test_batches_depend_on_seed_and_step_alone():
-    maker = make(1, Objective())[1]
+    maker = make(1, ObjectiveConfig())[1]
     for step in (0, 7):
         one, other = maker.draw(step), maker.draw(step)
         assert torch.equal(one.words_BT, other.words_BT)
@@ -140,7 +140,7 @@ def test_batches_depend_on_seed_and_step_alone():
 
 
 def test_every_word_is_chosen_where_it_stands():
-    maker = make(2, Objective())[1]
+    maker = make(2, ObjectiveConfig())[1]
     batch = maker.draw(3)
     flat = batch.words_BT.flatten()
     assert torch.equal(flat[batch.chosen_W], torch.arange(batch.plan.words))
@@ -149,9 +149,9 @@ def test_every_word_is_chosen_where_it_stands():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_trees_split_at_the_highest_weight(seed, monkeypatch):
-    monkeypatch.setattr("treetok.model.induction.LETTERS_AT_ONCE", 12)
-    words, _, learner, recursive, morphemes = make(seed, Objective())
-    source = CompositionTrees([Member(learner.composition, morphemes)], reading=AS_IN_THE_PAPER)
+    monkeypatch.setattr("treetok.model.decoding.LETTERS_PER_BATCH", 12)
+    words, _, learner, recursive, morphemes = make(seed, ObjectiveConfig())
+    source = CompositionTrees([EnsembleMember(learner.composition, morphemes)], decoding=GREEDY)
     words = [*words, "abcabc", "b", "xax"]
 
     def spans(word, start=0):
@@ -181,14 +181,14 @@ def all_trees(start, end):
 @pytest.mark.parametrize("seed", range(6))
 @torch.no_grad()
 def test_trees_have_the_most_expected_spans_of_all_trees(seed):
-    reading = TreeReading(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
+    reading = DecodingConfig(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
     # Every third time two models, whose expectations are summed.
-    made = [make(other, Objective()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
-    members = [Member(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
+    made = [make(other, ObjectiveConfig()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
+    members = [EnsembleMember(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
     for member in members:
         member.composition.inside.score.weight *= 20
     recursive_of = [recursive for _, _, _, recursive, _ in made]
-    source = CompositionTrees(members, reading=reading)
+    source = CompositionTrees(members, decoding=reading)
     words = [word for word in {*made[0][0], "abcabc", "bb", "c"} if len(word) <= 7]
 
     @cache
@@ -225,9 +225,9 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
 
 
 def test_trees_as_in_the_paper_come_from_one_model():
-    *_, learner, _, morphemes = make(0, Objective())
-    members = [Member(learner.composition, morphemes)] * 2
+    *_, learner, _, morphemes = make(0, ObjectiveConfig())
+    members = [EnsembleMember(learner.composition, morphemes)] * 2
     with pytest.raises(TreetokError, match="from one composition model, not from several"):
-        CompositionTrees(members, reading=AS_IN_THE_PAPER)
+        CompositionTrees(members, decoding=GREEDY)
     with pytest.raises(TreetokError, match="at least one"):
         CompositionTrees([])

@@ -8,20 +8,20 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
 from treetok import TreetokError  # noqa: E402
-from treetok.model.distillation import (  # noqa: E402
-    DistillationSettings,
+from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.distillation.data import depths_of_words, pseudo_words, subtrees_of  # noqa: E402
+from treetok.model.distillation.distil import (  # noqa: E402
+    DistillationConfig,
     distil,
     segmentation_agreement,
     share_out,
     stored_parser,
     tree_agreement,
 )
-from treetok.model.imitation import depths_of_splits, imitation_loss  # noqa: E402
-from treetok.model.lesson import depths_of_words, made_up_words, subtrees_of  # noqa: E402
-from treetok.model.morphemes import MorphemeVocabulary  # noqa: E402
-from treetok.model.parser import (  # noqa: E402
+from treetok.model.losses.parser_loss import depths_of_splits, parser_loss  # noqa: E402
+from treetok.model.network.parser import (  # noqa: E402
     Parser,
-    ParserSizes,
+    ParserConfig,
     ParserTable,
     ends_of_morphemes,
     insides_of_morphemes,
@@ -55,7 +55,7 @@ def test_the_loss_is_that_of_every_span_of_the_teachers_tree(seed):
                 losses.append(-log_shares[split - start] * weight)
                 weights.append(weight)
     expected = sum(losses) / sum(weights) if losses else torch.zeros((), dtype=torch.double)
-    loss = imitation_loss(scores_WS, depths_WS, lengths_W, weights_W if seed % 2 else None)
+    loss = parser_loss(scores_WS, depths_WS, lengths_W, weights_W if seed % 2 else None)
     torch.testing.assert_close(loss, expected)
 
 
@@ -63,7 +63,7 @@ def test_the_gradient_of_padding_is_nil_and_of_the_rest_finite():
     scores_WS = torch.randn(3, 4, requires_grad=True)
     with torch.no_grad():
         scores_WS[0, 2:] = float("inf")
-    imitation_loss(scores_WS, torch.tensor([[0, 1, 0, 0]] * 3), torch.tensor([3, 1, 2])).backward()
+    parser_loss(scores_WS, torch.tensor([[0, 1, 0, 0]] * 3), torch.tensor([3, 1, 2])).backward()
     assert scores_WS.grad[0, :2].abs().sum() > 0
     assert scores_WS.grad[0, 2:].tolist() == [0, 0]
     assert scores_WS.grad[1:].tolist() == [[0] * 4] * 2
@@ -82,7 +82,7 @@ def test_the_table_knows_letters_and_morphemes():
     rng = random.Random(0)
     words = random_words(rng, 50)
     vocabulary = random_vocabulary(rng, words)
-    sizes = ParserSizes(longest_morpheme=4)
+    sizes = ParserConfig(max_morpheme_length=4)
     table = ParserTable(words, vocabulary, sizes)
     known = LetterFeatures(vocabulary.characters, vocabulary.longer, 4).morphemes
     assert known == [m for m in vocabulary.longer if len(m) <= 4]
@@ -105,13 +105,13 @@ def test_the_table_knows_letters_and_morphemes():
             assert sorted(inside_WLI[row, at][inside_WLI[row, at] > 0].tolist()) == expected
 
 
-@pytest.mark.parametrize("longest_morpheme", [0, 8])
-def test_neither_padding_nor_the_other_words_change_a_score(longest_morpheme):
+@pytest.mark.parametrize("max_morpheme_length", [0, 8])
+def test_neither_padding_nor_the_other_words_change_a_score(max_morpheme_length):
     rng = random.Random(1)
     torch.manual_seed(1)
     words = [*random_words(rng, 30), "a" * 40]
     vocabulary = random_vocabulary(rng, words)
-    sizes = ParserSizes(16, 4, 24, 2, longest_morpheme, farthest=6)
+    sizes = ParserConfig(16, 4, 24, 2, max_morpheme_length, max_position=6)
     parser = Parser(sizes, vocabulary)
     table = ParserTable(words, vocabulary, sizes)
     with torch.no_grad():
@@ -138,13 +138,13 @@ def test_depths_of_many_words_are_those_of_each(seed):
 # ---- the parser without PyTorch
 
 
-@pytest.mark.parametrize("longest_morpheme", [0, 2, 4, 20])
-def test_numpy_gives_the_same_scores(longest_morpheme):
+@pytest.mark.parametrize("max_morpheme_length", [0, 2, 4, 20])
+def test_numpy_gives_the_same_scores(max_morpheme_length):
     rng = random.Random(2)
     torch.manual_seed(2)
     words = [*random_words(rng, 200), "b", "xyz", "é" * 30]
     vocabulary = random_vocabulary(rng, words)
-    sizes = ParserSizes(24, 4, 40, 3, longest_morpheme, farthest=7)
+    sizes = ParserConfig(24, 4, 40, 3, max_morpheme_length, max_position=7)
     parser = Parser(sizes, vocabulary)
     with torch.no_grad():
         for weight in parser.parameters():
@@ -195,8 +195,8 @@ def words_of_stems(how_many):
 
 
 PARTS, STEMS = words_of_stems(1500)
-SMALL = ParserSizes(dimension=24, heads=4, hidden=48, layers=2, longest_morpheme=4)
-QUICK = DistillationSettings(epochs=12, batches_an_epoch=30, held_out=0.2, learning_rate=1e-2)
+SMALL = ParserConfig(dimension=24, heads=4, hidden=48, layers=2, max_morpheme_length=4)
+QUICK = DistillationConfig(epochs=12, batches_per_epoch=30, held_out=0.2, learning_rate=1e-2)
 
 
 def test_it_learns_and_morphemes_help():
@@ -204,7 +204,7 @@ def test_it_learns_and_morphemes_help():
     reports = []
     distilled = distil(teacher, counts, STEMS, SMALL, QUICK, report=reports.append)
     assert reports[-1].loss < reports[0].loss
-    plain = distil(teacher, counts, STEMS, ParserSizes(24, 4, 48, 2, longest_morpheme=0), QUICK)
+    plain = distil(teacher, counts, STEMS, ParserConfig(24, 4, 48, 2, max_morpheme_length=0), QUICK)
     assert distilled.unseen_words == plain.unseen_words
     assert distilled.agreement.words == len(distilled.unseen_words) > 100
     assert distilled.agreement.whole_tree > max(0.8, plain.agreement.whole_tree + 0.1)
@@ -216,7 +216,7 @@ def test_it_learns_and_morphemes_help():
     assert segmentation_agreement(teacher, teacher, segmenter, distilled.unseen_words) == 1
 
 
-BRIEF = DistillationSettings(epochs=2, batches_an_epoch=10)
+BRIEF = DistillationConfig(epochs=2, batches_per_epoch=10)
 
 
 def test_the_same_seed_gives_the_same_parser():
@@ -225,13 +225,13 @@ def test_the_same_seed_gives_the_same_parser():
     one = distil(teacher, counts, STEMS, SMALL, BRIEF).parser.arrays()
     other = distil(scores, dict(reversed(counts.items())), STEMS, SMALL, BRIEF).parser.arrays()
     assert all(np.array_equal(one[name], other[name]) for name in one)
-    different = distil(teacher, counts, STEMS, SMALL, DistillationSettings(2, batches_an_epoch=10, seed=1)).parser
+    different = distil(teacher, counts, STEMS, SMALL, DistillationConfig(2, batches_per_epoch=10, seed=1)).parser
     assert not np.array_equal(one["begin"], different.arrays()["begin"])
 
 
 def test_words_to_learn_from_to_watch_and_to_measure_with_differ():
     for words in (3, 20, 1001):
-        shares = share_out(words, DistillationSettings(held_out=0.1))
+        shares = share_out(words, DistillationConfig(held_out=0.1))
         assert sorted(np.concatenate(shares).tolist()) == list(range(words))
         assert [len(share) for share in shares[1:]] == [max(1, round(words * 0.05))] * 2
 
@@ -254,16 +254,16 @@ def test_subtrees_are_the_trees_a_teacher_that_looks_at_letters_alone_gives_them
 
 def test_made_up_words_are_learned_from_and_never_measured():
     words = sorted(PARTS)[:100]
-    made = made_up_words(words, 500)
+    made = pseudo_words(words, 500)
     assert 50 < len(set(made)) == len(made) <= 500
     assert not set(made) & set(words)
-    assert made == made_up_words(words, 500)
+    assert made == pseudo_words(words, 500)
     fives = {f"<<<<{word}>"[at : at + 5] for word in words for at in range(len(word) + 1)}
     assert all({f"<<<<{string}>"[at : at + 5] for at in range(len(string) + 1)} <= fives for string in made)
     assert max(map(len, made)) <= max(map(len, words))
-    assert made_up_words(["a", "b"], 5) == made_up_words([], 5) == []
+    assert pseudo_words(["a", "b"], 5) == pseudo_words([], 5) == []
     # The end of a line is a word of its own in some profiles.
-    assert made_up_words([*words, "\n", "\n\n"], 500) == made
+    assert pseudo_words([*words, "\n", "\n\n"], 500) == made
     teacher = CountTrees.from_words(dict.fromkeys(words, 3))
     made_up = dict(zip(made, teacher.split_scores(made), strict=True))
     with_them = distil(teacher, dict.fromkeys(words, 1), STEMS, SMALL, BRIEF, made_up=made_up)
@@ -275,7 +275,7 @@ def test_made_up_words_are_learned_from_and_never_measured():
 
 def test_time_is_limited():
     reports = []
-    settings = DistillationSettings(epochs=1000, patience=1000, seconds=1.0)
+    settings = DistillationConfig(epochs=1000, patience=1000, seconds=1.0)
     distil(CountTrees.from_words({}), dict.fromkeys(PARTS, 1), STEMS, SMALL, settings, report=reports.append)
     assert reports[-1].seconds < 10
 
@@ -299,14 +299,14 @@ def test_nothing_to_learn_from(teacher, words, message):
 
 def test_sizes_that_make_no_sense():
     with pytest.raises(TreetokError, match="3 heads do not divide 64 dimensions"):
-        ParserSizes(heads=3)
+        ParserConfig(heads=3)
     with pytest.raises(TreetokError, match="at least 1"):
-        ParserSizes(layers=0)
+        ParserConfig(layers=0)
 
 
 def test_words_are_shared_out_and_bounded():
-    learned, watched, measured = share_out(1000, DistillationSettings(most_words=50))
+    learned, watched, measured = share_out(1000, DistillationConfig(max_words=50))
     assert (len(learned), len(watched), len(measured)) == (50, 25, 25)
     assert len({*learned.tolist(), *watched.tolist(), *measured.tolist()}) == 100
-    again = share_out(1000, DistillationSettings(most_words=50))
+    again = share_out(1000, DistillationConfig(max_words=50))
     assert all(np.array_equal(one, other) for one, other in zip((learned, watched, measured), again, strict=True))

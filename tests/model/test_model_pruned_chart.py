@@ -12,29 +12,29 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from synthetic import Language  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
-from treetok.corpus.sequences import read_sequence  # noqa: E402
-from treetok.model.assembly import assemble_trainer  # noqa: E402
-from treetok.model.chart import inside_pass, outside_pass, span_weights  # noqa: E402
-from treetok.model.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
-from treetok.model.complete_chart import CompleteCharts  # noqa: E402
-from treetok.model.composition import CompositionModel, norm  # noqa: E402
-from treetok.model.configuration import (  # noqa: E402
-    CompositionSizes,
-    LanguageModelSizes,
-    ModelConfiguration,
-    Objective,
+from treetok.corpus.word_ids import read_sequence  # noqa: E402
+from treetok.model.charts.chart import inside_pass, outside_pass, span_weights  # noqa: E402
+from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.charts.pruned import PrunedCharts, pruned_cells  # noqa: E402
+from treetok.model.config import (  # noqa: E402
+    CompositionConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    ObjectiveConfig,
 )
-from treetok.model.induction import best_splits, rows_of_spans, split_scores_by_width, walk_trees  # noqa: E402
-from treetok.model.joint_parser import best_tree_depths  # noqa: E402
-from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary, find_morphemes  # noqa: E402
-from treetok.model.parser import ParserSizes  # noqa: E402
-from treetok.model.pruned_chart import PrunedCharts, pruned_cells  # noqa: E402
-from treetok.model.substrings import tabulate_substrings  # noqa: E402
-from treetok.model.training import TrainingSettings  # noqa: E402
+from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
+from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
+from treetok.model.decoding import best_splits, rows_of_spans, split_scores_by_width, walk_trees  # noqa: E402
+from treetok.model.losses.joint_parser import best_tree_depths  # noqa: E402
+from treetok.model.network.composition import CompositionModel, norm  # noqa: E402
+from treetok.model.network.parser import ParserConfig  # noqa: E402
+from treetok.model.training.assembly import assemble_trainer  # noqa: E402
+from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 from treetok.tree import LEAF, walk_spans  # noqa: E402
 
-SIZES = CompositionSizes(dimension=8, heads=2, hidden=12, inside_layers=2)
+SIZES = CompositionConfig(dimension=8, heads=2, hidden=12, inside_layers=2)
 
 
 def simulate(n, scores, m):
@@ -297,14 +297,14 @@ def test_the_first_of_equal_scores_is_chosen():
 
 TEXT, _ = Language().text(400)
 SEQUENCE = read_sequence([TEXT], profile_named("uncased"))
-MORPHEMES = find_morphemes(SEQUENCE.counts(), MorphemeSettings(size=150))
-TINY = CompositionSizes(dimension=16, heads=2, hidden=32, inside_layers=1)
-TINY_PARSER = ParserSizes(dimension=16, heads=2, hidden=32, layers=1)
+MORPHEMES = find_morphemes(SEQUENCE.counts(), MorphemeConfig(size=150))
+TINY = CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=1)
+TINY_PARSER = ParserConfig(dimension=16, heads=2, hidden=32, layers=1)
 
 
 def make_trainer(settings, objective=None, parser_sizes=TINY_PARSER, window=2):
-    configuration = ModelConfiguration(
-        TINY, LanguageModelSizes(1, 2, 0.1), objective or Objective(), chart="pruned", window=window
+    configuration = ModelConfig(
+        TINY, LanguageModelConfig(1, 2, 0.1), objective or ObjectiveConfig(), chart="pruned", window=window
     )
     return assemble_trainer(SEQUENCE, configuration, settings, MORPHEMES, "cpu", parser_sizes)
 
@@ -313,14 +313,14 @@ def losses_of(trainer, steps):
     return [trainer.take_step().tolist() for _ in range(steps)]
 
 
-SHORT = TrainingSettings(steps=8, sequences=4, words_a_sequence=8, warmup_steps=2, parser_learning_rate_factor=5.0)
+SHORT = TrainingConfig(steps=8, sequences=4, words_per_sequence=8, warmup_steps=2, parser_learning_rate_factor=5.0)
 
 
 def test_composition_model_and_parser_learn_together():
-    settings = TrainingSettings(
+    settings = TrainingConfig(
         steps=100,
         sequences=6,
-        words_a_sequence=24,
+        words_per_sequence=24,
         learning_rate=4e-3,
         warmup_steps=10,
         parser_learning_rate_factor=2.0,
@@ -351,7 +351,7 @@ def test_gradients_reach_the_parser_through_its_own_loss_alone():
 
 
 def test_the_loss_of_the_parser_is_that_of_the_best_trees():
-    trainer = make_trainer(SHORT, Objective(count_power=0.5))
+    trainer = make_trainer(SHORT, ObjectiveConfig(count_power=0.5))
     learner = trainer.learner.eval()
     batch = trainer.maker.draw(3)
     plan = batch.plan
@@ -394,21 +394,21 @@ def test_the_parser_has_its_own_learning_rate():
     assert sum(sizes) == sum(p.numel() for p in trainer.learner.parameters())
 
 
-@pytest.mark.parametrize("longest_morpheme, context", [(8, True), (0, True), (8, False)])
-def test_going_on_from_a_checkpoint_changes_nothing(tmp_path, longest_morpheme, context):
-    sizes = ParserSizes(dimension=16, heads=2, hidden=32, layers=1, longest_morpheme=longest_morpheme)
-    uninterrupted = losses_of(make_trainer(SHORT, Objective(context), sizes), 8)
-    trainer = make_trainer(SHORT, Objective(context), sizes)
+@pytest.mark.parametrize("max_morpheme_length, context", [(8, True), (0, True), (8, False)])
+def test_going_on_from_a_checkpoint_changes_nothing(tmp_path, max_morpheme_length, context):
+    sizes = ParserConfig(dimension=16, heads=2, hidden=32, layers=1, max_morpheme_length=max_morpheme_length)
+    uninterrupted = losses_of(make_trainer(SHORT, ObjectiveConfig(context), sizes), 8)
+    trainer = make_trainer(SHORT, ObjectiveConfig(context), sizes)
     first = losses_of(trainer, 3)
     save_checkpoint(trainer, tmp_path)
-    again = make_trainer(SHORT, Objective(context), sizes)
+    again = make_trainer(SHORT, ObjectiveConfig(context), sizes)
     torch.manual_seed(99)
     load_checkpoint(again, tmp_path)
     assert first + losses_of(again, 5) == uninterrupted
 
 
 def test_validation_looks_at_the_charts_of_the_parser_as_it_is():
-    settings = TrainingSettings(steps=4, sequences=2, words_a_sequence=8, warmup_steps=2, validation_share=0.05)
+    settings = TrainingConfig(steps=4, sequences=2, words_per_sequence=8, warmup_steps=2, validation_share=0.05)
     trainer = make_trainer(settings)
     reports = []
     torch.manual_seed(5)
@@ -423,9 +423,9 @@ def test_validation_looks_at_the_charts_of_the_parser_as_it_is():
 
 def test_unknown_charts_and_windows_are_refused():
     with pytest.raises(TreetokError, match="chart must be one of complete, pruned, not 'prunned'"):
-        ModelConfiguration(chart="prunned")
+        ModelConfig(chart="prunned")
     with pytest.raises(TreetokError, match="window must be at least 1, not 0"):
-        ModelConfiguration(chart="pruned", window=0)
+        ModelConfig(chart="pruned", window=0)
 
 
 def test_a_plan_of_no_words_is_empty():

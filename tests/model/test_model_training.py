@@ -14,25 +14,25 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from synthetic import AgreementLanguage, Language, morph_recall  # noqa: E402
 
 from treetok import Tree, TreetokError  # noqa: E402
-from treetok.corpus.sequences import read_sequence  # noqa: E402
-from treetok.model.assembly import assemble_trainer  # noqa: E402
-from treetok.model.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
-from treetok.model.configuration import (  # noqa: E402
-    CompositionSizes,
-    LanguageModelSizes,
-    ModelConfiguration,
-    Objective,
+from treetok.corpus.word_ids import read_sequence  # noqa: E402
+from treetok.model.config import (  # noqa: E402
+    CompositionConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    ObjectiveConfig,
 )
-from treetok.model.induction import CompositionTrees  # noqa: E402
-from treetok.model.member import Member  # noqa: E402
-from treetok.model.morphemes import MorphemeSettings, MorphemeVocabulary, find_morphemes  # noqa: E402
+from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
+from treetok.model.decoding import CompositionTrees  # noqa: E402
+from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.presets import PRESETS  # noqa: E402
-from treetok.model.training import TrainingSettings  # noqa: E402
+from treetok.model.training.assembly import assemble_trainer  # noqa: E402
+from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
 TEXT, MORPHS = Language().text(6000)
-SMALL = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=2)
+SMALL = CompositionConfig(dimension=32, heads=4, hidden=64, inside_layers=2)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -46,9 +46,9 @@ def one_thread():
 
 def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1, text=TEXT, morphemes=None, layers=2):
     sequence = read_sequence([text], profile_named("uncased"))
-    morphemes = morphemes or find_morphemes(sequence.counts(), MorphemeSettings(size=300))
-    language_model = LanguageModelSizes(layers, 4, dropout)
-    configuration = ModelConfiguration(sizes, language_model, objective or Objective())
+    morphemes = morphemes or find_morphemes(sequence.counts(), MorphemeConfig(size=300))
+    language_model = LanguageModelConfig(layers, 4, dropout)
+    configuration = ModelConfig(sizes, language_model, objective or ObjectiveConfig())
     return assemble_trainer(sequence, configuration, settings, morphemes, "cpu"), morphemes
 
 
@@ -62,7 +62,8 @@ def trained_recall(morphs, settings, objective=None, **options):
     assert trainer.run()
     overriding = trainer.learner.configuration.objective.morph_overriding
     return recall(
-        CompositionTrees([Member(trainer.learner.composition, morphemes)], morph_overriding=overriding), morphs
+        CompositionTrees([EnsembleMember(trainer.learner.composition, morphemes)], morph_overriding=overriding),
+        morphs,
     )
 
 
@@ -100,7 +101,7 @@ def test_true_morphs_become_spans_far_more_often_than_in_other_trees():
     settings = dataclasses.replace(tiny.training, steps=300)
     sizes = tiny.model.composition
     recalls["without overriding"] = trained_recall(
-        MORPHS, settings, Objective(morph_overriding=False), sizes=sizes
+        MORPHS, settings, ObjectiveConfig(morph_overriding=False), sizes=sizes
     )
     full = trained_recall(MORPHS, settings, sizes=sizes)
     assert full >= 0.85
@@ -113,18 +114,18 @@ def test_morphs_that_only_the_context_tells():
     language = AgreementLanguage()
     text, morphs = language.text(20_000)
     morphemes = MorphemeVocabulary(text.replace(" ", ""), language.pairs())
-    settings = TrainingSettings(400, sequences=16, words_a_sequence=32, learning_rate=8e-3, warmup_steps=30)
-    sizes = CompositionSizes(dimension=32, heads=4, hidden=64, inside_layers=1)
+    settings = TrainingConfig(400, sequences=16, words_per_sequence=32, learning_rate=8e-3, warmup_steps=30)
+    sizes = CompositionConfig(dimension=32, heads=4, hidden=64, inside_layers=1)
     with_context, without = (
         trained_recall(morphs, settings, objective, sizes=sizes, text=text, morphemes=morphemes, layers=1)
-        for objective in (Objective(), Objective(context=False))
+        for objective in (ObjectiveConfig(), ObjectiveConfig(context=False))
     )
     assert with_context > 0.9
     assert 0.3 < without < 0.7
 
 
-TINY = CompositionSizes(dimension=8, heads=2, hidden=16, inside_layers=1)
-SHORT = TrainingSettings(steps=12, sequences=4, words_a_sequence=8, warmup_steps=2)
+TINY = CompositionConfig(dimension=8, heads=2, hidden=16, inside_layers=1)
+SHORT = TrainingConfig(steps=12, sequences=4, words_per_sequence=8, warmup_steps=2)
 
 
 def losses_of(trainer, steps):
@@ -134,7 +135,7 @@ def losses_of(trainer, steps):
 def test_the_same_seed_gives_the_same_losses():
     one, other = (losses_of(make_trainer(SHORT, sizes=TINY)[0], 5) for _ in range(2))
     assert one == other
-    different = TrainingSettings(steps=12, sequences=4, words_a_sequence=8, warmup_steps=2, seed=1)
+    different = TrainingConfig(steps=12, sequences=4, words_per_sequence=8, warmup_steps=2, seed=1)
     assert losses_of(make_trainer(different, sizes=TINY)[0], 5) != one
 
 
@@ -225,7 +226,7 @@ def test_checkpoints_that_do_not_fit(tmp_path):
         load_checkpoint(trainer, tmp_path)
     losses_of(trainer, 1)
     save_checkpoint(trainer, tmp_path)
-    other, _ = make_trainer(SHORT, Objective(context=False), sizes=TINY)
+    other, _ = make_trainer(SHORT, ObjectiveConfig(context=False), sizes=TINY)
     message = "of another run: configuration: objective: context: True there, False here"
     with pytest.raises(TreetokError, match=message):
         load_checkpoint(other, tmp_path)
@@ -247,7 +248,7 @@ def test_checkpoints_that_do_not_fit(tmp_path):
         (
             f"{'a' * 21} {'b' * 25}",
             r"all words of the corpus are too long: the shortest has 21 characters, and words of more than 20"
-            r" \(longest_word\) are not trained on",
+            r" \(max_word_length\) are not trained on",
         ),
     ],
     ids=["empty", "blank", "one-word", "all-too-long"],

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
 from treetok import TreetokError, TreetokWarning
-from treetok.model.training import StepReport, ValidationLosses
-from treetok.model.training_log import TrainingLog
+from treetok.model.training.log import TrainingLog
+from treetok.model.training.trainer import StepReport, ValidationLosses
 
 FIRST = StepReport(50, 2.5, 4.5, 6.5, 1000.0, 0.001, 30.0)
 SECOND = StepReport(100, 2.25, 4.25, 6.25, 1100.0, 0.0005, 0.0, ValidationLosses(2.75, 4.75, 6.75))
@@ -55,7 +55,7 @@ def test_reports_are_written_and_a_later_run_appends(tmp_path):
     assert curves["validation/span"] == [(100, 4.75)]
     assert curves["validation/next_word"] == [(100, 6.75)]
     assert "loss/parser" not in curves
-    assert curves["training/words_a_second"] == [(50, 1000.0), (100, 1100.0)]
+    assert curves["training/words_per_second"] == [(50, 1000.0), (100, 1100.0)]
     assert curves["training/learning_rate"] == [(50, pytest.approx(0.001)), (100, pytest.approx(0.0005))]
 
 

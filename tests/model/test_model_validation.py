@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from test_model_training import SHORT, TINY, losses_of, make_trainer  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
-from treetok.model.validation import fixed_batches, split_numbers  # noqa: E402
+from treetok.model.data.validation import fixed_batches, split_numbers  # noqa: E402
 
 
 def reports_of(trainer, **options):
@@ -36,7 +36,7 @@ def test_validation_batches_share_no_running_word(words, batches):
     maker = SimpleNamespace(
         numbers=torch.arange(words),
         sequences=4,
-        words_a_sequence=8,
+        words_per_sequence=8,
         device="cpu",
         batch_of=lambda running_BT, order: running_BT,
     )
@@ -79,7 +79,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 0.0
-        monkeypatch.setattr("treetok.model.training.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr("treetok.model.training.trainer.time", SimpleNamespace(monotonic=lambda: self.now))
 
     def takes(self, seconds, function=lambda *arguments: None):
         def slow(*arguments):
@@ -99,7 +99,7 @@ def test_reports_say_the_learning_rate_and_the_time_left(monkeypatch):
     # The first step is left out of account; four steps and a report take 18 seconds.
     assert [report.seconds_left for report in reports] == [8 * 2.0, 4 * 18.0 / 4, 0.0]
     # Slow reports do not make slow steps.
-    assert [report.words_a_second for report in reports] == [4 * 8 / 2.0] * 3
+    assert [report.words_per_second for report in reports] == [4 * 8 / 2.0] * 3
     assert reports[0].figures().keys().isdisjoint({"validation", "validation_span"})
     assert reports[2].figures()["validation_span"] == reports[2].validation.span
 

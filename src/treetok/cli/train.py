@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
-from treetok.storage.names import FILES, HEAD
-from treetok.storage.whole import checked_target
+from treetok.storage.atomic import checked_target
+from treetok.storage.format import FILES, HEAD
 from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
 
 # Beside the tokenizer's own files.

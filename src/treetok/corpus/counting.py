@@ -37,7 +37,7 @@ class WordCounter:
             raise TreetokError(f"a memory limit of {memory_limit} bytes is too small to count words")
         self.profile = profile
         self.most_chunks = min(MOST_CHUNKS, most_entries // 4)
-        self.most_words = most_entries - self.most_chunks
+        self.max_words = most_entries - self.most_chunks
         self.dropped = 0
         self._chunks: Counter[str] = Counter()
         self._words: Counter[str] = Counter()
@@ -70,7 +70,7 @@ class WordCounter:
         for chunk, times in self._chunks.items():
             for word in self.profile.split(chunk):
                 words[word] += times
-            if len(words) > self.most_words:
+            if len(words) > self.max_words:
                 words = self._words = self._without_rare_words()
         self._chunks.clear()
 
@@ -79,7 +79,7 @@ class WordCounter:
         how_many_of_count = Counter(self._words.values())
         left = len(self._words)
         rarest = 0
-        while left > self.most_words // 2:
+        while left > self.max_words // 2:
             rarest = min(count for count in how_many_of_count if count > rarest)
             left -= how_many_of_count[rarest]
         self.dropped += len(self._words) - left

@@ -30,9 +30,9 @@ try:
     from torch.nn import functional as F
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    from treetok.model.configuration import LanguageModelSizes
+    from treetok.model.config import LanguageModelConfig
     from treetok.model.device import chosen_device
-    from treetok.model.language_model import LanguageModel
+    from treetok.model.network.language_model import LanguageModel
 except ImportError as error:
     raise TreetokError(f"language models need {error.name}: pip install 'treetok[train]'") from None
 
@@ -187,7 +187,7 @@ class TokenModel(nn.Module):
 
     def __init__(self, vocabulary: int, settings: LanguageModelSettings) -> None:
         super().__init__()
-        sizes = LanguageModelSizes(settings.layers, settings.heads, settings.dropout, settings.longest_window)
+        sizes = LanguageModelConfig(settings.layers, settings.heads, settings.dropout, settings.longest_window)
         self.embedding = nn.Embedding(vocabulary, settings.dimension)
         nn.init.normal_(self.embedding.weight, std=0.02)
         self.transformer = LanguageModel(settings.dimension, sizes)

@@ -89,9 +89,9 @@ class TokenizerTrees:
         self.tokenizer = tokenizer
 
     def split_scores(self, words: Sequence[str]) -> list[Sequence[float]]:
-        lexicon = self.tokenizer.parts.lexicon
+        lexicon = self.tokenizer.state.lexicon
         known = {word: lexicon.scores(word) if len(word) > 1 else [] for word in dict.fromkeys(words)}
-        unseen = scores_of_words(self.tokenizer.parts.source, [word for word in known if known[word] is None])
+        unseen = scores_of_words(self.tokenizer.state.source, [word for word in known if known[word] is None])
         return [unseen[word] if (scores := known[word]) is None else scores for word in words]
 
 
@@ -171,7 +171,7 @@ def trees_of_contest(
         sources["Morfessor"] = morfessor.trees
     for contestant in tokenizers:
         sources[contestant.name] = TokenizerTrees(contestant.tokenizer)
-        sources[f"{contestant.name}, parser alone"] = contestant.tokenizer.parts.source
+        sources[f"{contestant.name}, parser alone"] = contestant.tokenizer.state.source
     if not cut_first:
         return sources
     return {name: OverStrings(source, profile) for name, source in sources.items()}

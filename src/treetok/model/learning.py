@@ -9,26 +9,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from treetok.corpus.sequences import WordSequence, read_sequence
+from treetok.corpus.word_ids import WordSequence, read_sequence
 from treetok.errors import TreetokError
-from treetok.model.assembly import assemble_trainer, chart_words, check_corpus
-from treetok.model.checkpoint import FILES as CHECKPOINT_FILES
-from treetok.model.checkpoint import HEAD as CHECKPOINT_HEAD
-from treetok.model.checkpoint import load_checkpoint, save_checkpoint
-from treetok.model.data_parallel import is_first_process, joined_processes
+from treetok.model.data.morphemes import MorphemeVocabulary, find_morphemes
+from treetok.model.decoding import CompositionTrees
 from treetok.model.device import chosen_device, free_memory
-from treetok.model.distillation import DistillationReport, Distilled, distil
-from treetok.model.induction import CompositionTrees
-from treetok.model.lesson import SHORTEST_WORD, made_up_words
-from treetok.model.member import Member
-from treetok.model.morphemes import MorphemeVocabulary, find_morphemes
+from treetok.model.distillation.data import SHORTEST_WORD, pseudo_words
+from treetok.model.distillation.distil import DistillationReport, Distilled, distil
+from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset, preset_named
-from treetok.model.training import StepReport, Trainer
-from treetok.model.training_log import TrainingLog
+from treetok.model.training.assembly import assemble_trainer, chart_words, check_corpus
+from treetok.model.training.checkpoint import FILES as CHECKPOINT_FILES
+from treetok.model.training.checkpoint import HEAD as CHECKPOINT_HEAD
+from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
+from treetok.model.training.data_parallel import is_first_process, joined_processes
+from treetok.model.training.log import TrainingLog
+from treetok.model.training.trainer import StepReport, Trainer
 from treetok.progress import Progress
 from treetok.sources import scores_of_words
 from treetok.sources.parser import ParserTrees
-from treetok.storage.whole import checked_target, has_file
+from treetok.storage.atomic import checked_target, has_file
 from treetok.text import Profile
 from treetok.training import trees_of
 
@@ -77,32 +77,32 @@ def learn_trees(
     with joined_processes(on_device) as on_device:
         if not is_first_process():
             shown = Progress(None)
-        compiling = start_compiling(chosen, on_device)
-        sequence = read_sequence(texts, profile, chosen.most_words)
+        compiling = start_precompiling(chosen, on_device)
+        sequence = read_sequence(texts, profile, chosen.max_words)
         check_corpus(sequence, chosen.model)
         check_words(sequence, chosen)
         chosen = chosen.for_text(len(sequence.numbers), seed)
         members, figures_of_members = [], []
-        for number in range(len(chosen.committee)):
+        for number in range(len(chosen.ensemble)):
             with shown.stage("finding morphemes", None, "morphemes") as stage:
-                morphemes = find_morphemes(chart_words(sequence, chosen.model), chosen.committee[number])
+                morphemes = find_morphemes(chart_words(sequence, chosen.model), chosen.ensemble[number])
                 stage.at(len(morphemes))
             settings = chosen.settings_of_member(number)
             trainer = assemble_trainer(sequence, chosen.model, settings, morphemes, on_device, chosen.parser)
             if compiling is not None:
                 compiling.join()
             directory = None if checkpoints is None else member_directory(checkpoints, number)
-            train(trainer, directory, resume, shown, f"{number + 1}/{len(chosen.committee)}")
-            members.append(Member(trainer.learner.composition, morphemes))
+            train(trainer, directory, resume, shown, f"{number + 1}/{len(chosen.ensemble)}")
+            members.append(EnsembleMember(trainer.learner.composition, morphemes))
             figures_of_members.append(figures_of(trainer))
             # What the steps of one member were recorded in is room for the next.
             del trainer
             free_memory(on_device)
         overriding = chosen.model.objective.morph_overriding
-        teacher = CompositionTrees(members, on_device, overriding, chosen.reading)
+        teacher = CompositionTrees(members, on_device, overriding, chosen.decoding)
         counts = words_of_charts(words, sequence, chosen)
         scores = trees_of(teacher, sorted(counts), shown)
-        strings = made_up_words(sorted(counts), min(chosen.made_up, 2 * len(counts)), seed)
+        strings = pseudo_words(sorted(counts), min(chosen.pseudo_words, 2 * len(counts)), seed)
         made_up = trees_of(teacher, strings, shown, "trees of made-up words") if strings else {}
         with shown.stage("distilling the parser", chosen.distillation.epochs, "epochs") as stage:
 
@@ -129,7 +129,7 @@ def member_directory(checkpoints: str | os.PathLike[str], number: int) -> Path:
     return Path(checkpoints) / f"member-{number + 1}"
 
 
-def united_morphemes(members: Sequence[Member]) -> MorphemeVocabulary:
+def united_morphemes(members: Sequence[EnsembleMember]) -> MorphemeVocabulary:
     """What the parser should know: the morphemes of all members."""
     return MorphemeVocabulary(
         {character for member in members for character in member.morphemes.characters},
@@ -148,7 +148,7 @@ def check_choices(
             raise TreetokError("there is no checkpoint to resume from: no directory for checkpoints was given")
         return chosen, on_device
     whole = checked_target(checkpoints, (), CHECKPOINT_HEAD)
-    directories = [member_directory(whole, number) for number in range(len(chosen.committee))]
+    directories = [member_directory(whole, number) for number in range(len(chosen.ensemble))]
     for directory in directories:
         left = [name for name in CHECKPOINT_FILES if has_file(directory, name)]
         if resume and left and CHECKPOINT_HEAD not in left:
@@ -164,12 +164,12 @@ def check_choices(
     return chosen, on_device
 
 
-def start_compiling(preset: Preset, device: str) -> threading.Thread | None:
+def start_precompiling(preset: Preset, device: str) -> threading.Thread | None:
     """Kernels are compiled while the text is being read, where there are any."""
     if not device.startswith("cuda") or preset.model.chart != "complete":
         return None
     try:
-        from treetok.model.gpu.warm_up import start_compiling as start
+        from treetok.model.kernels.precompile import start_precompiling as start
     except ImportError:
         return None
     return start(preset.model, device)
@@ -195,7 +195,7 @@ def words_of_charts(words: Sequence[str], sequence: WordSequence, preset: Preset
     """The words whose trees the composition model tells, those of the text and those asked for, and how often each
     occurs in the text."""
     counts = chart_words(sequence, preset.model)
-    return counts | {w: counts.get(w, 1) for w in words if len(w) <= preset.model.longest_word}
+    return counts | {w: counts.get(w, 1) for w in words if len(w) <= preset.model.max_word_length}
 
 
 def train(trainer: Trainer, directory: Path | None, resume: bool, shown: Progress, which: str) -> None:
@@ -204,14 +204,14 @@ def train(trainer: Trainer, directory: Path | None, resume: bool, shown: Progres
     if directory is not None and resume and has_file(directory, CHECKPOINT_HEAD):
         load_checkpoint(trainer, directory)
     steps = trainer.settings.steps
-    words_a_step = trainer.maker.sequences * trainer.maker.words_a_sequence
+    words_per_step = trainer.maker.sequences * trainer.maker.words_per_sequence
     log = None if directory is None else TrainingLog(directory, trainer.step)
     name = f"learning trees {which}" + (f" from step {trainer.step}" if trainer.step else "")
-    with shown.stage(name, (steps - trainer.step) * words_a_step, "words") as stage:
+    with shown.stage(name, (steps - trainer.step) * words_per_step, "words") as stage:
         first = trainer.step
 
         def report(news: StepReport) -> None:
-            stage.at((news.step - first) * words_a_step)
+            stage.at((news.step - first) * words_per_step)
             if log is not None:
                 log.write(news)
 

@@ -8,7 +8,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from treetok.model.composition import CompositionModel, norm
+from treetok.model.network.composition import CompositionModel, norm
 
 
 class RecursiveModel:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treetok.cells import I64, U64, Cells
 from treetok.errors import TreetokError
+from treetok.spans import I64, U64, SpanTable
 
 # An n-gram seen once says no more than one never seen: inside a known word, leaving it out changes no tree.
 LEAST_COUNT = 2
@@ -51,7 +51,7 @@ class CountTrees:
         words = sorted(word_counts)
         times = np.array([word_counts[word] for word in words], dtype=np.uint64)
         hashes, counts = [], []
-        for word, _, _, of_width in Cells(words).by_width():
+        for word, _, _, of_width in SpanTable(words).by_width():
             order = np.argsort(of_width, kind="stable")
             sorted_hashes = of_width[order]
             firsts = run_starts(sorted_hashes)
@@ -96,7 +96,7 @@ class CountTrees:
     def _batch_scores(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
         if not words:
             return []
-        cells = Cells(words)
+        cells = SpanTable(words)
         counts = np.zeros(cells.total, dtype=np.int64)
         for word, start, width, hashes in cells.by_width():
             counts[cells.number(word, np.int64(width), start)] = self.look_up(hashes)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treetok.cells import I64, U64, Cells
+from treetok.spans import I64, U64, SpanTable
 
 UNKNOWN_CHARACTER, FIRST_CHARACTER = 1, 2
 
@@ -47,7 +47,7 @@ class LetterFeatures:
         """For each number of letters: where morphemes of so many letters begin, and their rows."""
         if not self.morphemes:
             return
-        cells = Cells(words)
+        cells = SpanTable(words)
         first_letter = np.cumsum(cells.lengths) - cells.lengths
         for word, start, width, hashes in cells.by_width():
             if width > self.longest:
@@ -63,9 +63,9 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
 
 
 def hashes_of(strings: Sequence[str]) -> U64:
-    """The hash of each string as a whole, as `Cells` has it for spans."""
+    """The hash of each string as a whole, as `SpanTable` has it for spans."""
     hashes = np.zeros(len(strings), dtype=np.uint64)
-    cells = Cells(strings)
+    cells = SpanTable(strings)
     for word, _, width, of_width in cells.by_width():
         whole = cells.lengths[word] == width
         hashes[word[whole]] = of_width[whole]

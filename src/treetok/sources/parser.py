@@ -1,8 +1,8 @@
 """Trees from the light parser, in numpy alone: a small transformer over the letters of a word.
 
-It is the parser of `treetok.model.parser`: the tests show that it gives the same scores. Weights are worked with
-in 32 bits and kept as they are stored, in 16. The vectors of morphemes, which are most of them, may be whole
-numbers that are few enough to be packed well, with one factor for each morpheme.
+The tests show that it scores words as `treetok.model.network.parser` does. Weights are computed in 32 bits and
+stored in 16; the morpheme embeddings, which are most of them, may be stored as small integers with one scale per
+morpheme.
 
 Shapes: W words of equal length, L letters, N = W * L, H heads, D dimensions, M morphemes found.
 """
@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from treetok.errors import TreetokError
 from treetok.sources.letter_features import FIRST_CHARACTER, LetterFeatures
-from treetok.text.longest import LONGEST_WORD
+from treetok.text.word_limit import LONGEST_WORD
 
 F32 = npt.NDArray[np.float32]
 
 # Bounds the memory of one batch, and keeps what it works on in the cache.
-LETTERS_AT_ONCE = 4096
+LETTERS_PER_BATCH = 4096
 # Far above any parser worth the name; a damaged file must not cost gigabytes.
 MOST_LAYERS, WIDEST, MOST_PLACES = 64, 4096, 4096
 NORM_EPSILON = np.float32(1e-5)
@@ -151,7 +151,7 @@ class ParserTrees:
             elif len(word) > 1:
                 numbers_by_length.setdefault(len(word), []).append(number)
         for length, numbers in numbers_by_length.items():
-            for batch in batches(numbers, max(LETTERS_AT_ONCE // length, 1)):
+            for batch in batches(numbers, max(LETTERS_PER_BATCH // length, 1)):
                 found = self._scores_of_equal_length([words[number] for number in batch], length)
                 for number, of_word in zip(batch, found, strict=True):
                     scores[number] = of_word
@@ -277,21 +277,23 @@ def expected_shapes(
     try:
         d = weights["last_norm.weight"].shape[0]
         hidden = weights["pair_hidden.bias"].shape[0]
-        farthest = weights["place_from_start"].shape[0]
+        max_position = weights["place_from_start"].shape[0]
     except (KeyError, IndexError):
         raise TreetokError("the parser lacks weights") from None
     layers = number_of_layers(weights)
-    if not (0 < d <= WIDEST and 0 < hidden <= WIDEST and 0 < farthest <= MOST_PLACES and layers <= MOST_LAYERS):
+    if not (
+        0 < d <= WIDEST and 0 < hidden <= WIDEST and 0 < max_position <= MOST_PLACES and layers <= MOST_LAYERS
+    ):
         raise TreetokError(
-            f"a parser of {layers} layers, {d} and {hidden} dimensions, {farthest} places is absurd"
+            f"a parser of {layers} layers, {d} and {hidden} dimensions, {max_position} places is absurd"
         )
     if heads < 1 or d % heads:
         raise TreetokError(f"{heads} heads do not divide the {d} dimensions of the parser")
     rows = morphemes + 1 if morphemes else 0
     shapes: dict[str, tuple[int, ...]] = {
         "letter": (characters + FIRST_CHARACTER, d),
-        "place_from_start": (farthest, d),
-        "place_from_end": (farthest, d),
+        "place_from_start": (max_position, d),
+        "place_from_end": (max_position, d),
     }
     for table in MORPHEME_TABLES:
         shapes[table] = (rows, d)

@@ -9,7 +9,7 @@ lexicon.safetensors   words whose trees were worked out in advance
 MODEL_CARD.md         for people: may be edited or removed
 """
 
-from treetok.storage.loading import find_directory, load_parts, shipped_names
-from treetok.storage.saving import save_parts
+from treetok.storage.load import find_directory, load_state, shipped_names
+from treetok.storage.save import save_state
 
-__all__ = ["find_directory", "load_parts", "save_parts", "shipped_names"]
+__all__ = ["find_directory", "load_state", "save_state", "shipped_names"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from treetok.text.longest import cut_long_words
+from treetok.text.word_limit import cut_long_words
 
 # In the manner of the GPT-4 family: English contractions, letters and punctuation with an optional leading
 # space, digits by threes, whitespace. A single space before a word belongs to the word; of a longer run, all but

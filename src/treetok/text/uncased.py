@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from treetok.text.longest import cut_long_words
+from treetok.text.word_limit import cut_long_words
 
 WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)(?!\w)|\w+|[^\w\s]+")
 

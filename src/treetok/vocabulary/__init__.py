@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from treetok.errors import TreetokError, share
-from treetok.text.longest import LONGEST_WORD
+from treetok.text.word_limit import LONGEST_WORD
 from treetok.vocabulary.compact import COST_OF_A_TOKEN, TopDownCuts, choose_strings, costs_of_tokens
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.nodes import I64, SharedNodes

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from treetok.entropy import INFINITE, entropies_of
 from treetok.vocabulary.nodes import I64, SharedNodes
-from treetok.vocabulary.repeating import RepeatingWords
+from treetok.vocabulary.repeated_substrings import WordsWithRepeats
 
 Bools = npt.NDArray[np.bool_]
 
@@ -28,7 +28,7 @@ class LiveNodes:
         # which no string stands at two nodes.
         self.in_all_words = nodes.sum_at_roots()
         self.in_plain_words = nodes.sum_at_roots(~nodes.repeating)
-        self.repeating = RepeatingWords(nodes)
+        self.repeating = WordsWithRepeats(nodes)
 
     def forget_tops(self, present: Bools) -> None:
         nodes = self.nodes

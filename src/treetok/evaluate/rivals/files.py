@@ -19,7 +19,7 @@ from treetok.evaluate.contestant import Contestant
 from treetok.evaluate.rivals.table import SUFFIXES as TABLES
 from treetok.evaluate.rivals.table import load_table
 from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
-from treetok.storage.names import HEAD
+from treetok.storage.format import HEAD
 from treetok.text import check_encodable
 from treetok.tokenizer import TreeTokenizer
 from treetok.tokens import byte_name

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from treetok.corpus.repeating import repeated_words
+from treetok.corpus.counts_as_text import counts_as_text
 from treetok.errors import TreetokError, whole_number
 from treetok.evaluate.rivals.wordwise import CONTRACTION, Cuts, CutWord, WordwiseContestant, check_cuts, words_of
 from treetok.text import Profile, profile_named
@@ -130,7 +130,7 @@ def train_tokenizer(kind: Kind, words: Mapping[str, int], alphabet: frozenset[st
         trainer = trainers.UnigramTrainer(special_tokens=special_tokens, unk_token=UNKNOWN, **options)
     separator = next(character for character in map(chr, range(len(alphabet) + 1)) if character not in alphabet)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(separator, "removed")
-    tokenizer.train_from_iterator(repeated_words(words, separator), trainer)
+    tokenizer.train_from_iterator(counts_as_text(words, separator), trainer)
     if kind == "unigram":
         tokenizer.model = models.Unigram(rounded_scores(tokenizer), unk_id=0)
     return tokenizer

@@ -1,0 +1,1 @@
+"""What the model is trained on: morphemes, substrings, batches."""

@@ -1,0 +1,219 @@
+"""Trees from a trained composition model.
+
+The paper splits every span where the compatibility score is highest, from the root down. That takes the likeliest
+split of each span for certain. We do better by default (docs/training.md): the softmax of the scores makes a
+probability of every tree, and of all trees the one is taken whose spans are expected to be right most often
+(`DecodingConfig`).
+
+What a model thinks of a span depends much on which morphemes it knows, and on chance. Where several models have
+been trained, with different morphemes, the probabilities they give a span are summed (`CompositionTrees`).
+
+Shapes: C cells of a level, K ways to split each; W words of equal length n, S starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from treetok.errors import TreetokError
+from treetok.model.charts.chart import ChartPlan, embedded_rows
+from treetok.model.charts.complete import CompleteCharts
+from treetok.model.data.substrings import SubstringTable, tabulate_substrings
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.network.composition import CompositionModel, norm
+from treetok.spans import spans_before_width
+
+LETTERS_PER_BATCH = 40_000
+
+
+@dataclass(frozen=True)
+class DecodingConfig:
+    """How trees are read off the model.
+
+    expected_spans: the tree whose spans have the highest probabilities in all, instead of the best split of every
+        span from the root down.
+    own_morpheme: whether a span's own embedding has a say in where it is split. What has one can do without its
+        parts, so that their scores mean little.
+    temperature: what scores are divided by before they become probabilities.
+    """
+
+    expected_spans: bool = True
+    own_morpheme: bool = False
+    temperature: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise TreetokError(f"a temperature is above 0, not {self.temperature!r}")
+
+
+GREEDY = DecodingConfig(expected_spans=False, own_morpheme=True, temperature=1.0)
+
+
+def split_scores_by_width(
+    model: CompositionModel, plan: ChartPlan, morph_overriding: bool, own_morpheme: bool
+) -> dict[int, Tensor]:
+    """For every width the scores of the splits of its cells, [C, K]."""
+    embedded = embedded_rows(model, plan, morph_overriding, None)
+    table = norm(embedded[: plan.characters])
+    scores: dict[int, Tensor] = {}
+    done = plan.characters
+    for level in plan.inside_levels:
+        cells = slice(done, done + len(level.left_CK))
+        score_CK, _, vector_CD = model.inside_level(table, embedded[cells], level.left_CK, level.right_CK)
+        has_own_C = plan.morpheme_of_row[cells] > 0
+        if morph_overriding and not own_morpheme and bool(has_own_C.any()):
+            left, right = level.left_CK[has_own_C], level.right_CK[has_own_C]
+            empty = model.embedding.weight[0].expand(len(left), -1)
+            score_CK = score_CK.index_put((has_own_C,), model.inside_level(table, empty, left, right)[0])
+        table = torch.cat([table, vector_CD])
+        scores[level.left_CK.shape[1] + 1] = score_CK
+        done = cells.stop
+    return scores
+
+
+def best_splits(scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int) -> npt.NDArray[np.int64]:
+    """[word, start, width]: the width of the left part of the split with the highest score; ties go left."""
+    best = torch.zeros((words, n, n + 1), dtype=torch.int64)
+    for width in range(2, n + 1):
+        best[:, : n - width + 1, width] = (scores[width][rows[width]].argmax(-1) + 1).cpu()
+    return best.numpy()
+
+
+def expected_spans(
+    scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int, temperature: float
+) -> Tensor:
+    """[word, start, width]: the probability that a span is in the tree, as in `chart.span_weights`."""
+    device = scores[n].device
+    expected = torch.zeros((words, n, n + 1), device=device)
+    expected[:, 0, n] = 1
+    for width in range(n, 1, -1):
+        starts = n - width + 1
+        weight_WSK = (scores[width][rows[width]] / temperature).softmax(-1)
+        from_parent_WSK = expected[:, :starts, width, None] * weight_WSK
+        for k in range(1, width):
+            expected[:, :starts, k] += from_parent_WSK[:, :, k - 1]
+            expected[:, k : k + starts, width - k] += from_parent_WSK[:, :, k - 1]
+    return expected
+
+
+def best_expected_splits(expected: Tensor) -> npt.NDArray[np.int64]:
+    """[word, start, width]: the width of the left part in the tree with the most expected spans; ties go left."""
+    n = expected.shape[1]
+    value = torch.zeros_like(expected)
+    best = torch.zeros_like(expected, dtype=torch.int64)
+    for width in range(2, n + 1):
+        starts = n - width + 1
+        of_split_WSK = torch.stack(
+            [value[:, :starts, k] + value[:, k : k + starts, width - k] for k in range(1, width)], -1
+        )
+        highest, at = of_split_WSK.max(-1)
+        value[:, :starts, width] = highest + expected[:, :starts, width]
+        best[:, :starts, width] = at + 1
+    return best.cpu().numpy()
+
+
+def walk_trees(n: int, best: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Walk all trees from their roots, one depth at a time: minus the depth of every split of every word."""
+    words = len(best)
+    depths = np.zeros((words, n - 1), dtype=np.float32)
+    word, start = np.arange(words), np.zeros(words, dtype=np.int64)
+    end = np.full(words, n)
+    depth = 0
+    while len(word):
+        middle = start + best[word, start, end - start]
+        depths[word, middle - 1] = -depth
+        word = np.concatenate([word, word])
+        start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
+        inner = end - start > 1
+        word, start, end = word[inner], start[inner], end[inner]
+        depth += 1
+    return depths
+
+
+def rows_of_spans(
+    table: SubstringTable, words: npt.NDArray[np.int64], n: int, device: torch.device | str
+) -> dict[int, Tensor]:
+    """For words of n letters in a plan that holds all words of the table: width -> [word, start] -> the place of
+    the span among the cells of its width."""
+    rows = {}
+    for width in range(2, n + 1):
+        starts = np.arange(n - width + 1)
+        cell = table.first_span[words][:, None] + spans_before_width(np.int64(n), width) + starts
+        place = table.substring_of_span[cell] - table.width_starts[width - 1]
+        rows[width] = torch.from_numpy(place.astype(np.int64)).to(device)
+    return rows
+
+
+class CompositionTrees:
+    """Composition models as a source of trees: the teacher of the parser, and slow without a GPU."""
+
+    def __init__(
+        self,
+        members: Sequence[EnsembleMember],
+        device: torch.device | str = "cpu",
+        morph_overriding: bool = True,
+        decoding: DecodingConfig | None = None,
+    ) -> None:
+        self.members, self.device = members, device
+        self.morph_overriding = morph_overriding
+        self.decoding = decoding or DecodingConfig()
+        if not members:
+            raise TreetokError("trees need at least one composition model")
+        if len(members) > 1 and not self.decoding.expected_spans:
+            raise TreetokError("trees as in the paper come from one composition model, not from several")
+
+    def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+        """Minus the depth of every split in the best tree of each word."""
+        scores: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
+        # Words of like length together: a batch is as wide as its longest word.
+        order = sorted(range(len(words)), key=lambda number: (len(words[number]), words[number]))
+        start = 0
+        while start < len(order):
+            end, letters = start, 0
+            while end < len(order) and letters < LETTERS_PER_BATCH:
+                letters += len(words[order[end]])
+                end += 1
+            batch = order[start:end]
+            for number, depths in zip(batch, self._batch([words[number] for number in batch]), strict=True):
+                scores[number] = depths
+            start = end
+        return scores
+
+    @torch.no_grad()
+    def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
+        """Words that are sorted by length."""
+        table = tabulate_substrings(words)
+        strings = table.strings(words)
+        by_length = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(self.device)
+        scores_of_members = []
+        for member in self.members:
+            charts = CompleteCharts(table, member.morphemes.numbers(strings), self.device)
+            plan = charts.plan(by_length, outside=False)
+            was_training = member.composition.training
+            member.composition.eval()
+            scores_of_members.append(
+                split_scores_by_width(member.composition, plan, self.morph_overriding, self.decoding.own_morpheme)
+            )
+            member.composition.train(was_training)
+        trees: list[npt.NDArray[np.float32]] = []
+        for n in range(1, table.widest + 1):
+            of_length = np.flatnonzero(table.lengths == n)
+            if n == 1 or not len(of_length):
+                trees += [np.zeros(0, dtype=np.float32)] * len(of_length)
+                continue
+            rows = rows_of_spans(table, of_length, n, self.device)
+            if self.decoding.expected_spans:
+                expected = torch.zeros((len(of_length), n, n + 1), device=self.device)
+                for scores in scores_of_members:
+                    expected += expected_spans(scores, rows, len(of_length), n, self.decoding.temperature)
+                best = best_expected_splits(expected)
+            else:
+                best = best_splits(scores_of_members[0], rows, len(of_length), n)
+            trees += list(walk_trees(n, best))
+        return trees

@@ -1,0 +1,1 @@
+"""From the trees of the ensemble to the light parser."""

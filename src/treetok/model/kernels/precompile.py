@@ -1,0 +1,39 @@
+"""Compiling the kernels while text is still being read: they depend on the model's sizes alone."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import torch
+
+from treetok.model.charts.complete import CompleteCharts
+from treetok.model.config import ModelConfig
+from treetok.model.data.batches import BatchMaker
+from treetok.model.data.substrings import tabulate_substrings
+from treetok.model.losses.objectives import TreeLearner
+
+WORDS = ["abcd", "abc", "ab", "a"]
+
+
+def precompile_kernels(configuration: ModelConfig, device: str) -> None:
+    """One small step of a model of these sizes; its parameters are zeros, so that no random numbers are drawn."""
+    with torch.device("meta"):
+        learner = TreeLearner(configuration, 64)
+    learner.to_empty(device=device)
+    for parameter in learner.parameters():
+        parameter.data.zero_()
+    learner.use_gpu()
+    table = tabulate_substrings(WORDS)
+    charts = CompleteCharts(table, np.arange(len(table)) % 64, device)
+    numbers = np.arange(32, dtype=np.int32) % len(WORDS)
+    batch = BatchMaker(numbers, table.lengths, charts.plan, 2, 8, 0, device).draw(0)
+    learner(batch).total.backward()
+    torch.cuda.synchronize()
+
+
+def start_precompiling(configuration: ModelConfig, device: str) -> threading.Thread:
+    """Compile in the background; whoever needs the kernels earlier compiles them himself."""
+    thread = threading.Thread(target=precompile_kernels, args=(configuration, device), daemon=True)
+    thread.start()
+    return thread

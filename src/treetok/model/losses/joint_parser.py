@@ -1,0 +1,62 @@
+"""A parser learned beside the composition model: it says which cells charts have, and learns their best trees.
+
+Shapes: W words of at most S + 1 letters, C cells of a level, K ways to split each, P parents of each, R rows of
+the outside table.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from treetok.model.charts.chart import InsideResult
+from treetok.model.charts.pruned import PrunedPlan
+from treetok.model.network.parser import Parser, ParserTable
+
+
+class MergeScores:
+    """The scores that charts are pruned by. While the parser is trained they are noisy (Gumbel noise from the
+    global generator), so that other cells than its favourites are tried, too."""
+
+    def __init__(self, parser: Parser, letters: ParserTable) -> None:
+        self.parser, self.letters = parser, letters
+
+    @torch.no_grad()
+    def __call__(self, words: Tensor) -> Tensor:
+        scores_WS: Tensor = self.parser(self.letters.take(words))
+        if not self.parser.training:
+            return scores_WS
+        return scores_WS - torch.empty_like(scores_WS).exponential_().log()
+
+
+@torch.no_grad()
+def best_tree_depths(plan: PrunedPlan, inside: InsideResult) -> Tensor:
+    """Of every split of every word its depth in the best tree of the chart, the root's being 0: W rows of
+    `plan.longest - 1` numbers, 0 behind a word's end. Every cell is split where its score is highest, at the
+    first such place."""
+    chosen = []
+    done = 0
+    for level in plan.inside_levels:
+        shape = level.left_CK.shape
+        scores_CK = inside.split_scores[done : done + shape.numel()].view(shape)
+        best_C1 = scores_CK.argmax(-1, keepdim=True)
+        chosen.append(torch.zeros_like(scores_CK, dtype=torch.bool).scatter(1, best_C1, True).view(-1))
+        done += shape.numel()
+    depths_WS = plan.lengths_W.new_zeros(plan.words * (plan.longest - 1) + 1)
+    if not chosen:
+        return depths_WS[:-1].view(plan.words, plan.longest - 1)
+    is_chosen = torch.cat(chosen)
+    # The depth of every outside row that is in the tree, -1 for others. A cell of a tree has one parent in it.
+    depth_R = plan.lengths_W.new_zeros(plan.words)
+    is_left = [torch.zeros_like(depth_R, dtype=torch.bool)]
+    for outside in plan.outside_levels:
+        of_parent_CP = depth_R[outside.parent_CP]
+        in_tree_CP = is_chosen[outside.split_CP] & (of_parent_CP >= 0)
+        if outside.exists_CP is not None:
+            in_tree_CP = in_tree_CP & outside.exists_CP
+        depth_R = torch.cat([depth_R, torch.where(in_tree_CP, of_parent_CP + 1, -1).amax(1)])
+        is_left.append((in_tree_CP & (outside.side_CP == 0)).any(1))
+    # A left half ends where its parent is split.
+    place_R = plan.word_of_outside * (plan.longest - 1) + plan.end_of_outside - 1
+    depths_WS[place_R.where(torch.cat(is_left), len(depths_WS) - 1)] = depth_R - 1
+    return depths_WS[:-1].view(plan.words, plan.longest - 1)

@@ -1,0 +1,1 @@
+"""The networks: composition model, language model, parser."""

@@ -1,0 +1,1 @@
+"""The training loop, on one device or several, with checkpoints and logs."""

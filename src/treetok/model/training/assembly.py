@@ -1,0 +1,112 @@
+"""From running words to a trainer: number the substrings, plan charts, make the model."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import torch
+
+from treetok.corpus.word_ids import WordSequence
+from treetok.errors import TreetokError
+from treetok.model.charts.complete import CompleteCharts
+from treetok.model.charts.pruned import PrunedCharts
+from treetok.model.config import ModelConfig
+from treetok.model.data.batches import BatchMaker, chart_numbers
+from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.data.substrings import tabulate_substrings
+from treetok.model.data.validation import BatchesPlannedAnew, fixed_batches, split_numbers
+from treetok.model.losses.joint_parser import MergeScores
+from treetok.model.losses.objectives import TreeLearner
+from treetok.model.network.parser import Parser, ParserConfig, ParserTable
+from treetok.model.training.cuda_graph import CudaGraphTrainer
+from treetok.model.training.data_parallel import DataParallelTrainer, ShareMaker, several_processes
+from treetok.model.training.trainer import Trainer, TrainingConfig
+
+
+def chart_words(sequence: WordSequence, configuration: ModelConfig) -> dict[str, int]:
+    """The words that are short enough for a chart, and how often each occurs."""
+    return {w: c for w, c in sequence.counts().items() if len(w) <= configuration.max_word_length}
+
+
+def check_corpus(sequence: WordSequence, configuration: ModelConfig) -> None:
+    """Refuse what nothing can be learned from."""
+    if not len(sequence.numbers):
+        raise TreetokError("the corpus is empty: there are no words to train on")
+    if len(sequence.numbers) < 2:
+        raise TreetokError(f"the corpus is too small to train on: its only word is {sequence.words[0]!r}")
+    if not chart_words(sequence, configuration):
+        shortest = min(map(len, sequence.words))
+        raise TreetokError(
+            f"all words of the corpus are too long: the shortest has {shortest} characters, and words of more than"
+            f" {configuration.max_word_length} (max_word_length) are not trained on"
+        )
+
+
+def assemble_trainer(
+    sequence: WordSequence,
+    configuration: ModelConfig,
+    settings: TrainingConfig,
+    morphemes: MorphemeVocabulary,
+    device: str,
+    parser_sizes: ParserConfig | None = None,
+) -> Trainer:
+    """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; where several
+    processes were joined, it computes the share of this one. `parser_sizes` are for pruned charts."""
+    check_corpus(sequence, configuration)
+    in_parallel = several_processes()
+    if in_parallel and configuration.chart == "pruned":
+        raise TreetokError("several processes can train with complete charts only, not with pruned ones")
+    words = list(chart_words(sequence, configuration))
+    table = tabulate_substrings(words)
+    morpheme_of_substring = morphemes.numbers(table.strings(words))
+    torch.manual_seed(settings.seed)
+    charts: CompleteCharts | PrunedCharts
+    if configuration.chart == "pruned":
+        sizes = parser_sizes or ParserConfig()
+        parser, letters = Parser(sizes, morphemes), ParserTable(words, morphemes, sizes, device)
+        learner = TreeLearner(configuration, len(morphemes), parser, letters).to(device)
+        scores = MergeScores(parser, letters)
+        charts = PrunedCharts(table, morpheme_of_substring, device, configuration.window, scores)
+    else:
+        learner = TreeLearner(configuration, len(morphemes)).to(device)
+        charts = CompleteCharts(table, morpheme_of_substring, device)
+
+    def batches_of(numbers: np.ndarray) -> BatchMaker:
+        return (ShareMaker if in_parallel else BatchMaker)(
+            numbers,
+            table.lengths,
+            charts.plan,
+            settings.sequences,
+            settings.words_per_sequence,
+            settings.seed,
+            device,
+        )
+
+    numbers, held_back = split_numbers(
+        chart_numbers(sequence, words), settings.validation_share, settings.sequences * settings.words_per_sequence
+    )
+    maker = batches_of(numbers)
+    # Drawn in advance: where steps are recorded, the next batch is drawn while others are looked at.
+    in_advance = BatchesPlannedAnew if configuration.chart == "pruned" else fixed_batches
+    validation_batches = in_advance(batches_of(held_back)) if len(held_back) else []
+    trainer: Trainer
+    if in_parallel:
+        trainer = DataParallelTrainer(learner, maker, settings, validation_batches)
+    elif configuration.chart == "complete" and device.startswith("cuda"):
+        trainer = CudaGraphTrainer(learner, maker, settings, validation_batches)
+    else:
+        # The cells of pruned charts depend on the parser of the step before: there is nothing to record.
+        if device.startswith("cuda"):
+            learner.use_gpu()
+        trainer = Trainer(learner, maker, settings, validation_batches)
+    trainer.fingerprint = fingerprint_of(sequence, morphemes)
+    return trainer
+
+
+def fingerprint_of(sequence: WordSequence, morphemes: MorphemeVocabulary) -> str:
+    """The same for the same text and morphemes, as good as never for others."""
+    digest = hashlib.sha256("\n".join(sequence.words).encode("utf-8", "surrogatepass"))
+    digest.update(sequence.numbers.tobytes())
+    digest.update("\n".join([*morphemes.characters, *morphemes.longer]).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]

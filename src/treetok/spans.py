@@ -1,0 +1,62 @@
+"""All spans of some words as rows of flat arrays: their numbers, and hashes of their characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+
+HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mix(values: U64) -> U64:
+    """Scatter 64-bit numbers (the finaliser of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def spans_before_width(n: Any, width: Any) -> Any:
+    """How many spans of a word of n letters are narrower than `width`; for numbers, arrays and tensors.
+
+    >>> [spans_before_width(4, width) for width in (1, 2, 3, 4)]
+    [0, 4, 7, 9]
+    """
+    return (width - 1) * n - (width - 1) * (width - 2) // 2
+
+
+class SpanTable:
+    """All spans of some words, numbered word by word and, in a word, by width and start."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.lengths = np.array([len(word) for word in words], dtype=np.int64)
+        characters = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        self.codes: U64 = mix(characters.astype(np.uint64) + np.uint64(1))
+        sizes = self.lengths * (self.lengths + 1) // 2
+        self.first_span: I64 = np.cumsum(sizes) - sizes
+        self.total = int(sizes.sum())
+
+    def number(self, word: I64, width: I64, start: I64) -> I64:
+        """The number of the span of that width and start in that word."""
+        cell: I64 = self.first_span[word] + spans_before_width(self.lengths[word], width) + start
+        return cell
+
+    def by_width(self) -> Iterator[tuple[I64, I64, int, U64]]:
+        """For each width: word and start of all its spans, the width, and the hashes of their characters."""
+        word = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        begin = np.cumsum(self.lengths) - self.lengths
+        at = np.arange(len(self.codes))
+        start = at - begin[word]
+        hashes = np.zeros(len(at), dtype=np.uint64)
+        width = 1
+        while len(at):
+            hashes = hashes * HASH_BASE + self.codes[at + (width - 1)]
+            yield word, start, width, mix(hashes)
+            going_on = start + width < self.lengths[word]
+            word, start, at, hashes = word[going_on], start[going_on], at[going_on], hashes[going_on]
+            width += 1

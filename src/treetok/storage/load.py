@@ -1,0 +1,240 @@
+"""Loading: whatever is missing, damaged or from a newer version is refused by name, before it can do harm."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from treetok.errors import TreetokError, TreetokWarning
+from treetok.lexicon import Lexicon
+from treetok.sources import CountTrees, ParserTrees, TreeSource
+from treetok.state import TokenizerState
+from treetok.storage.atomic import ARRIVING, find_file
+from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.vocab_tsv import unescape_token
+from treetok.text import profile_named
+from treetok.tokens import Entry
+
+LONGEST_HEAD = 16 << 20
+TRIES = 25
+LONGEST_COUNT = 18
+# Counts are added up in 64 bits.
+LARGEST_TOTAL = 1 << 60
+
+Arrays = dict[str, npt.NDArray[Any]]
+Made = TypeVar("Made")
+
+
+def shipped_names() -> list[str]:
+    """The tokenizers that come with the package."""
+    return sorted(
+        folder.name
+        for folder in resources.files("treetok").joinpath("shipped").iterdir()
+        if folder.is_dir() and folder.joinpath(HEAD).is_file()
+    )
+
+
+def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
+    if not isinstance(name_or_directory, str | os.PathLike):
+        raise TreetokError(f"a tokenizer has a name or a directory, not {name_or_directory!r}")
+    name = os.fspath(name_or_directory)
+    if isinstance(name_or_directory, str) and name in shipped_names():
+        if find_file(Path(name), HEAD).exists():
+            warnings.warn(
+                f"{name!r} is the tokenizer that comes with treetok; the one in the directory is './{name}'",
+                TreetokWarning,
+                stacklevel=4,
+            )
+        return Path(str(resources.files("treetok").joinpath("shipped", name)))
+    directory = Path(name)
+    try:
+        is_there = directory.is_dir()
+    except (OSError, ValueError):
+        is_there = False
+    if not is_there:
+        raise TreetokError(f"no tokenizer {name!r}: neither a directory nor one of {', '.join(shipped_names())}")
+    return directory
+
+
+def load_state(name_or_directory: str | os.PathLike[str], trees: TreeSource | None = None) -> TokenizerState:
+    """Read a directory; everything that is missing, damaged or from a newer version is refused by name."""
+    directory = find_directory(name_or_directory)
+    for tries_left in range(TRIES, -1, -1):
+        before = version_of(directory)
+        try:
+            return state_from(directory, read_head(find_file(directory, HEAD)), trees)
+        except TreetokError:
+            # Where somebody is just saving a new tokenizer, what was read may not belong together.
+            if not tries_left or (before == version_of(directory) and not (directory / ARRIVING).exists()):
+                raise
+            time.sleep(0.02)
+    raise AssertionError("unreachable")
+
+
+def version_of(directory: Path) -> tuple[bool, int, int, int]:
+    """Something that changes when a tokenizer is saved. Clocks of file systems are coarse: two that are saved in
+    quick succession may have the same times, but then they are different files."""
+    is_arriving = (directory / ARRIVING).exists()
+    with contextlib.suppress(OSError):
+        head = (directory / HEAD).stat()
+        return is_arriving, head.st_ino, head.st_mtime_ns, head.st_ctime_ns
+    return is_arriving, 0, 0, 0
+
+
+def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
+    with damage_named(directory):
+        profile = profile_named(head["profile"])
+        files, special_tokens = head["files"], head["special_tokens"]
+        contents = {name: read_checked(find_file(directory, name), files[name]) for name in FILES if name in files}
+        entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
+        if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
+            raise TreetokError("the special tokens are not named and numbered")
+        fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
+        if not isinstance(fewest_tokens, bool):
+            raise TreetokError(f"fewest_tokens is true or false, not {fewest_tokens!r}")
+        settings = dict(head["settings"])
+        json.dumps(settings, ensure_ascii=False).encode()
+        source_name = head["trees"]
+    lexicon = Lexicon("", np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint8))
+    if LEXICON in contents:
+        lexicon = read_arrays(contents[LEXICON], directory / LEXICON, lexicon_of_arrays)
+    source = read_source(source_name, contents, directory) if trees is None else trees
+    if not isinstance(source, TreeSource):
+        raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
+    card = read_card(find_file(directory, CARD))
+    state = TokenizerState(profile.name, entries, special_tokens, lexicon, source, fewest_tokens, settings, card)
+    with damage_named(directory):
+        # Tokens that cannot be told apart are noticed here.
+        _ = state.table
+    return state
+
+
+@contextlib.contextmanager
+def damage_named(directory: Path) -> Iterator[None]:
+    """Whatever is wrong with what was read is said of the directory."""
+    try:
+        yield
+    except TreetokError as error:
+        if str(directory) in str(error):
+            raise
+        raise TreetokError(f"{directory} is damaged: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise TreetokError(f"{directory / HEAD} is damaged: {type(error).__name__} at {error}") from None
+
+
+def read_source(name: Any, contents: Mapping[str, bytes], directory: Path) -> TreeSource:
+    """Where the trees of words come from that are not in the lexicon."""
+    if name == "counts" and NGRAMS in contents:
+        return read_arrays(contents[NGRAMS], directory / NGRAMS, counts_of_arrays)
+    if name == "neural" and PARSER in contents:
+        return read_arrays(contents[PARSER], directory / PARSER, ParserTrees.from_arrays)
+    if name in ("counts", "neural"):
+        raise TreetokError(f"{directory / (NGRAMS if name == 'counts' else PARSER)} is missing")
+    if name == "custom":
+        raise TreetokError(f"{directory} was trained with trees of your own: pass them to load as trees=")
+    raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; a newer treetok may know them")
+
+
+def read_head(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LONGEST_HEAD:
+            raise TreetokError(f"{path} is damaged: it is larger than {LONGEST_HEAD} bytes")
+        head = json.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise TreetokError(f"{path.parent} is not a tokenizer: {path.name} is missing") from None
+    except OSError as error:
+        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        raise TreetokError(f"{path} is damaged: it is not JSON") from None
+    if not isinstance(head, dict) or type(head.get("format")) is not int or head["format"] < 1:
+        raise TreetokError(f"{path} is damaged: it names no format version")
+    if head["format"] > FORMAT:
+        raise TreetokError(
+            f"{path} has format version {head['format']}, this treetok reads up to {FORMAT}: upgrade treetok"
+        )
+    return head
+
+
+def read_checked(path: Path, expected: dict[str, Any]) -> bytes:
+    """The bytes of a file, if they are those that were saved. The size is compared before anything is read."""
+    try:
+        size = path.stat().st_size
+        if size != expected["bytes"]:
+            raise TreetokError(f"{path} is damaged: it has {size} bytes instead of {expected['bytes']}")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise TreetokError(f"{path} is missing") from None
+    except OSError as error:
+        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+    if hashlib.sha256(content).hexdigest() != expected["sha256"]:
+        raise TreetokError(f"{path} is damaged: its checksum is not the one in {HEAD}")
+    return content
+
+
+def read_card(path: Path) -> str | None:
+    """What stands in the model card now; people may edit it, and nothing depends on it."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]]:
+    if content is None:
+        raise TreetokError(f"{path} is missing")
+    entries: list[tuple[Entry, int]] = []
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
+    if lines.pop() != "":
+        raise TreetokError(f"{path} is damaged: its last line is cut off")
+    for number, line in enumerate(lines, start=1):
+        token, tab, count = line.partition("\t")
+        try:
+            if not tab or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
+                raise ValueError("no token and count")
+            # Only what is escaped has to be looked at closely.
+            entries.append((unescape_token(token) if "\\" in token or not token else token, int(count)))
+        except ValueError as error:
+            raise TreetokError(f"{path}, line {number}: {error}") from None
+    if sum(count for _, count in entries) >= LARGEST_TOTAL:
+        raise TreetokError(f"{path} is damaged: its counts are too large")
+    return entries
+
+
+def read_arrays(content: bytes, path: Path, make: Callable[[Arrays], Made]) -> Made:
+    """Arrays from a safetensors file, made into what they stand for."""
+    try:
+        return make(safetensors.numpy.load(content))
+    except (safetensors.SafetensorError, KeyError, ValueError, TypeError, TreetokError) as error:
+        raise TreetokError(f"{path} is damaged: {error}") from None
+
+
+def lexicon_of_arrays(arrays: Arrays) -> Lexicon:
+    text, lengths, depths = arrays["text"], arrays["lengths"], arrays["depths"]
+    for array in (text, lengths, depths):
+        if array.dtype != np.uint8 or array.ndim != 1:
+            raise ValueError("its arrays are not rows of bytes")
+    return Lexicon(text.tobytes().decode(), lengths, depths)
+
+
+def counts_of_arrays(arrays: Arrays) -> CountTrees:
+    hashes, counts = arrays["hashes"], arrays["counts"]
+    for array in (hashes, counts):
+        if array.dtype != np.uint64 or array.ndim != 1:
+            raise ValueError("its arrays are not rows of 64-bit numbers")
+    return CountTrees(hashes, counts)

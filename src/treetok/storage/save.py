@@ -1,0 +1,74 @@
+"""Saving: a tokenizer as the bytes of its files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+
+from treetok.lexicon import Lexicon
+from treetok.sources import CountTrees, ParserTrees
+from treetok.state import TokenizerState
+from treetok.storage.atomic import save_atomically
+from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.vocab_tsv import escape_token
+
+
+def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None:
+    """A directory gets the new tokenizer as a whole, or keeps the old one."""
+    contents = contents_of_files(state)
+    save_atomically(directory, contents, HEAD, obsolete=[name for name in FILES if name not in contents])
+
+
+def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
+    lines = [f"{escape_token(entry)}\t{count}\n" for entry, count in state.entries]
+    contents = {VOCABULARY: "".join(lines).encode()}
+    source = "custom"
+    if isinstance(state.source, CountTrees):
+        source = "counts"
+        contents[NGRAMS] = safetensors.numpy.save({"hashes": state.source.hashes, "counts": state.source.counts})
+    elif isinstance(state.source, ParserTrees):
+        source = "neural"
+        contents[PARSER] = safetensors.numpy.save(state.source.arrays())
+    if len(state.lexicon):
+        contents[LEXICON] = lexicon_as_bytes(state.lexicon)
+    head = {
+        "format": FORMAT,
+        "profile": state.profile,
+        "trees": source,
+        "fewest_tokens": state.fewest_tokens,
+        "special_tokens": dict(state.special_tokens),
+        "settings": dict(state.settings),
+        "files": {
+            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in sorted(contents.items())
+        },
+    }
+    contents[CARD] = model_card(state).encode()
+    contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
+    return contents
+
+
+def lexicon_as_bytes(lexicon: Lexicon) -> bytes:
+    text = np.frombuffer(lexicon.text.encode(), dtype=np.uint8)
+    arrays: dict[str, npt.NDArray[Any]] = {"text": text, "lengths": lexicon.lengths, "depths": lexicon.depths}
+    return safetensors.numpy.save(arrays)
+
+
+def model_card(state: TokenizerState) -> str:
+    if state.card is not None:
+        return state.card
+    pieces = len(state.entries)
+    rows = {
+        "profile": state.profile,
+        "tokens": f"{pieces + len(state.special_tokens)}, of them {len(state.special_tokens)} special",
+        "words whose trees are kept": len(state.lexicon),
+        **state.settings,
+    }
+    table = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in rows.items())
+    return f"# A TreeTok tokenizer\n\n| | |\n|---|---|\n{table}\n"
