@@ -30,10 +30,10 @@ from treetok.text import profile_named
 
 
 def measure(
-    sequence: WordSequence, configuration: ModelConfig, settings: TrainingConfig, steps: int = 20
+    sequence: WordSequence, config: ModelConfig, settings: TrainingConfig, steps: int = 20
 ) -> dict[str, object]:
-    morphemes = find_morphemes(chart_words(sequence, configuration), MorphemeConfig(size=10_000))
-    trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda", PRESETS["paper"].parser)
+    morphemes = find_morphemes(chart_words(sequence, config), MorphemeConfig(size=10_000))
+    trainer = assemble_trainer(sequence, config, settings, morphemes, "cuda", PRESETS["paper"].parser)
     torch.cuda.reset_peak_memory_stats()
     for _ in range(3):
         trainer.take_step()
@@ -77,8 +77,8 @@ def main() -> None:
         text = " ".join(rng.choice(words) for _ in range(20_000))
         sequence = read_sequence([text], profile_named("uncased"))
         for chart in ("complete", "pruned"):
-            configuration = ModelConfig(max_word_length=40, chart=chart)
-            result = measure(sequence, configuration, small, steps=10)
+            config = ModelConfig(max_word_length=40, chart=chart)
+            result = measure(sequence, config, small, steps=10)
             print(json.dumps({"letters": letters, "chart": chart, **result}), flush=True)
             gc.collect()
             torch.cuda.empty_cache()

@@ -25,23 +25,23 @@ from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 
 
-def operations(room: BatchShape, configuration: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
+def operations(room: BatchShape, config: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
     """Multiplications and additions of one step, forward and twice that backward."""
-    sizes = configuration.composition
+    sizes = config.composition
     d = sizes.dimension
     layer = 4 * d * d + 2 * d * sizes.hidden
     inside = sum(cells * width for width, cells in enumerate(room.inside_cells)) * 3 * sizes.inside_layers * layer
     pairs = sum(cells * depth for depth, cells in enumerate(room.outside_cells))
     outside = pairs * (2 * sizes.outside_layers * layer + 2 * (d * d + 64 * d))
     words = settings.sequences * settings.words_per_sequence
-    reading = words * (configuration.language_model.layers * 12 * d * d + room.words * d)
+    reading = words * (config.language_model.layers * 12 * d * d + room.words * d)
     telling = (room.characters + room.spans) * morphemes * d
     return 6.0 * (inside + outside + reading + telling)
 
 
-def bytes_moved(room: BatchShape, configuration: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
+def bytes_moved(room: BatchShape, config: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
     """What the kernels must read and write in one step where each reads its input and writes its output once."""
-    sizes = configuration.composition
+    sizes = config.composition
     d, hidden = sizes.dimension, sizes.hidden
     # Of one token in one layer, in numbers of 16 bits. Forward: x, qkv (written, read), mixed (twice), x, y, out.
     forward = 12 * d
@@ -109,10 +109,10 @@ def main() -> None:
     parser.add_argument("--skip-check", action="store_true")
     options = parser.parse_args()
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
-    configuration = ModelConfig(max_word_length=options.max_word_length)
-    morphemes = find_morphemes(chart_words(sequence, configuration))
+    config = ModelConfig(max_word_length=options.max_word_length)
+    morphemes = find_morphemes(chart_words(sequence, config))
     settings = TrainingConfig(sequences=options.sequences)
-    trainer = assemble_trainer(sequence, configuration, settings, morphemes, "cuda")
+    trainer = assemble_trainer(sequence, config, settings, morphemes, "cuda")
     assert isinstance(trainer, CudaGraphTrainer)
     if not options.skip_check:
         print(json.dumps(check_fused(trainer)), flush=True)
@@ -142,8 +142,8 @@ def main() -> None:
         kernels[event.key] += event.self_device_time_total / 3000
         launches += event.count // 3
     matrix_rate, copy_rate = measured_rates()
-    work = operations(trainer.room, configuration, settings, len(morphemes))
-    traffic = bytes_moved(trainer.room, configuration, settings, len(morphemes))
+    work = operations(trainer.room, config, settings, len(morphemes))
+    traffic = bytes_moved(trainer.room, config, settings, len(morphemes))
     print(
         json.dumps(
             {

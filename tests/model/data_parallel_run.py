@@ -48,7 +48,7 @@ def train(
     """Train in this process: the losses it reported, the step it came to, the steps at which it saved."""
     torch.set_num_threads(1)
     sequence = read_sequence([text or some_text()], profile_named("uncased"))
-    configuration = ModelConfig(
+    config = ModelConfig(
         CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=2),
         LanguageModelConfig(2, 2, 0.0),
         ObjectiveConfig(**(objective or {})),
@@ -57,7 +57,7 @@ def train(
     )
     morphemes = find_morphemes(sequence.counts(), MorphemeConfig(size=60))
     settings = replace(SETTINGS, steps=steps, sequences=sequences)
-    trainer = assemble_trainer(sequence, configuration, settings, morphemes, device)
+    trainer = assemble_trainer(sequence, config, settings, morphemes, device)
     if load:
         load_checkpoint(trainer, Path(load))
     take_step = trainer.take_step

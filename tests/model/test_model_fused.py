@@ -36,8 +36,8 @@ def learner_and_batch(objective):
     torch.manual_seed(0)
     sizes = CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=2)
     assert can_be_fused(sizes)
-    configuration = ModelConfig(sizes, LanguageModelConfig(1, 2, max_sequence_length=8), objective)
-    learner = TreeLearner(configuration, len(MORPHEMES))
+    config = ModelConfig(sizes, LanguageModelConfig(1, 2, max_sequence_length=8), objective)
+    learner = TreeLearner(config, len(MORPHEMES))
     with torch.no_grad():
         for parameter in learner.parameters():
             parameter += 0.1 * torch.randn_like(parameter)

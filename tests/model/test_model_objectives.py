@@ -44,8 +44,8 @@ def make(seed, objective):
     table = tabulate_substrings(words)
     charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), "cpu")
     maker = BatchMaker(chart_numbers(sequence, words), table.lengths, charts.plan, 2, 6, seed, "cpu")
-    configuration = ModelConfig(SIZES, LM_SIZES, objective, max_word_length=LONGEST)
-    learner = TreeLearner(configuration, len(morphemes)).double()
+    config = ModelConfig(SIZES, LM_SIZES, objective, max_word_length=LONGEST)
+    learner = TreeLearner(config, len(morphemes)).double()
     number = (
         morphemes.number if objective.morph_overriding else lambda s: morphemes.number(s) if len(s) == 1 else 0
     )
@@ -63,7 +63,7 @@ def running_words(maker, words, step):
 
 def losses_by_definition(learner, recursive, morphemes, batch, text):
     """The three losses as sums over running words and their spans."""
-    objective = learner.configuration.objective
+    objective = learner.config.objective
     distinct = sorted(
         {w for row in text for w in row if w},
         key=lambda w: batch.words_BT.flatten()[[x for row in text for x in row].index(w)].item(),

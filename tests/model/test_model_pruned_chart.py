@@ -303,10 +303,10 @@ TINY_PARSER = ParserConfig(dimension=16, heads=2, hidden=32, layers=1)
 
 
 def make_trainer(settings, objective=None, parser_sizes=TINY_PARSER, window=2):
-    configuration = ModelConfig(
+    config = ModelConfig(
         TINY, LanguageModelConfig(1, 2, 0.1), objective or ObjectiveConfig(), chart="pruned", window=window
     )
-    return assemble_trainer(SEQUENCE, configuration, settings, MORPHEMES, "cpu", parser_sizes)
+    return assemble_trainer(SEQUENCE, config, settings, MORPHEMES, "cpu", parser_sizes)
 
 
 def losses_of(trainer, steps):

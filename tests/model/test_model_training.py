@@ -48,8 +48,8 @@ def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1, text=TEXT, 
     sequence = read_sequence([text], profile_named("uncased"))
     morphemes = morphemes or find_morphemes(sequence.counts(), MorphemeConfig(size=300))
     language_model = LanguageModelConfig(layers, 4, dropout)
-    configuration = ModelConfig(sizes, language_model, objective or ObjectiveConfig())
-    return assemble_trainer(sequence, configuration, settings, morphemes, "cpu"), morphemes
+    config = ModelConfig(sizes, language_model, objective or ObjectiveConfig())
+    return assemble_trainer(sequence, config, settings, morphemes, "cpu"), morphemes
 
 
 def recall(source, morphs=MORPHS):
@@ -60,7 +60,7 @@ def recall(source, morphs=MORPHS):
 def trained_recall(morphs, settings, objective=None, **options):
     trainer, morphemes = make_trainer(settings, objective, dropout=0.0, **options)
     assert trainer.run()
-    overriding = trainer.learner.configuration.objective.morph_overriding
+    overriding = trainer.learner.config.objective.morph_overriding
     return recall(
         CompositionTrees([EnsembleMember(trainer.learner.composition, morphemes)], morph_overriding=overriding),
         morphs,
@@ -227,7 +227,7 @@ def test_checkpoints_that_do_not_fit(tmp_path):
     losses_of(trainer, 1)
     save_checkpoint(trainer, tmp_path)
     other, _ = make_trainer(SHORT, ObjectiveConfig(context=False), sizes=TINY)
-    message = "of another run: configuration: objective: context: True there, False here"
+    message = "of another run: config: objective: context: True there, False here"
     with pytest.raises(TreetokError, match=message):
         load_checkpoint(other, tmp_path)
     file = tmp_path / "parameters.safetensors"

@@ -16,10 +16,10 @@ from treetok.model.losses.objectives import TreeLearner
 WORDS = ["abcd", "abc", "ab", "a"]
 
 
-def precompile_kernels(configuration: ModelConfig, device: str) -> None:
+def precompile_kernels(config: ModelConfig, device: str) -> None:
     """One small step of a model of these sizes; its parameters are zeros, so that no random numbers are drawn."""
     with torch.device("meta"):
-        learner = TreeLearner(configuration, 64)
+        learner = TreeLearner(config, 64)
     learner.to_empty(device=device)
     for parameter in learner.parameters():
         parameter.data.zero_()
@@ -32,8 +32,8 @@ def precompile_kernels(configuration: ModelConfig, device: str) -> None:
     torch.cuda.synchronize()
 
 
-def start_precompiling(configuration: ModelConfig, device: str) -> threading.Thread:
+def start_precompiling(config: ModelConfig, device: str) -> threading.Thread:
     """Compile in the background; whoever needs the kernels earlier compiles them himself."""
-    thread = threading.Thread(target=precompile_kernels, args=(configuration, device), daemon=True)
+    thread = threading.Thread(target=precompile_kernels, args=(config, device), daemon=True)
     thread.start()
     return thread

@@ -104,16 +104,16 @@ class TreeLearner(nn.Module):
 
     def __init__(
         self,
-        configuration: ModelConfig,
+        config: ModelConfig,
         morphemes: int,
         parser: Parser | None = None,
         letters: ParserTable | None = None,
     ) -> None:
         super().__init__()
-        self.configuration = configuration
-        d = configuration.composition.dimension
-        self.composition = CompositionModel(configuration.composition, morphemes)
-        self.language_model = LanguageModel(d, configuration.language_model)
+        self.config = config
+        d = config.composition.dimension
+        self.composition = CompositionModel(config.composition, morphemes)
+        self.language_model = LanguageModel(d, config.language_model)
         self.long_word = nn.Parameter(torch.randn(d) * 0.02)
         # What vectors are kept and multiplied in; None: as the parameters are.
         self.precision: torch.dtype | None = None
@@ -124,10 +124,10 @@ class TreeLearner(nn.Module):
     def use_gpu(self) -> None:
         """16 bits, and fused kernels where there are such for the model's sizes."""
         self.precision = torch.bfloat16
-        self.arithmetic = fastest_operations(self.configuration.composition)
+        self.arithmetic = fastest_operations(self.config.composition)
 
     def forward(self, batch: Batch) -> Losses:
-        objective = self.configuration.objective
+        objective = self.config.objective
         plan = batch.plan
         inside = self.arithmetic.inside_pass(self.composition, plan, objective.morph_overriding, self.precision)
         roots_WD = self.composition.root.expand(plan.words, -1)

@@ -24,28 +24,28 @@ from treetok.model.training.data_parallel import DataParallelTrainer, ShareMaker
 from treetok.model.training.trainer import Trainer, TrainingConfig
 
 
-def chart_words(sequence: WordSequence, configuration: ModelConfig) -> dict[str, int]:
+def chart_words(sequence: WordSequence, config: ModelConfig) -> dict[str, int]:
     """The words that are short enough for a chart, and how often each occurs."""
-    return {w: c for w, c in sequence.counts().items() if len(w) <= configuration.max_word_length}
+    return {w: c for w, c in sequence.counts().items() if len(w) <= config.max_word_length}
 
 
-def check_corpus(sequence: WordSequence, configuration: ModelConfig) -> None:
+def check_corpus(sequence: WordSequence, config: ModelConfig) -> None:
     """Refuse what nothing can be learned from."""
     if not len(sequence.numbers):
         raise TreetokError("the corpus is empty: there are no words to train on")
     if len(sequence.numbers) < 2:
         raise TreetokError(f"the corpus is too small to train on: its only word is {sequence.words[0]!r}")
-    if not chart_words(sequence, configuration):
+    if not chart_words(sequence, config):
         shortest = min(map(len, sequence.words))
         raise TreetokError(
             f"all words of the corpus are too long: the shortest has {shortest} characters, and words of more than"
-            f" {configuration.max_word_length} (max_word_length) are not trained on"
+            f" {config.max_word_length} (max_word_length) are not trained on"
         )
 
 
 def assemble_trainer(
     sequence: WordSequence,
-    configuration: ModelConfig,
+    config: ModelConfig,
     settings: TrainingConfig,
     morphemes: MorphemeVocabulary,
     device: str,
@@ -53,23 +53,23 @@ def assemble_trainer(
 ) -> Trainer:
     """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; where several
     processes were joined, it computes the share of this one. `parser_sizes` are for pruned charts."""
-    check_corpus(sequence, configuration)
+    check_corpus(sequence, config)
     in_parallel = several_processes()
-    if in_parallel and configuration.chart == "pruned":
+    if in_parallel and config.chart == "pruned":
         raise TreetokError("several processes can train with complete charts only, not with pruned ones")
-    words = list(chart_words(sequence, configuration))
+    words = list(chart_words(sequence, config))
     table = tabulate_substrings(words)
     morpheme_of_substring = morphemes.numbers(table.strings(words))
     torch.manual_seed(settings.seed)
     charts: CompleteCharts | PrunedCharts
-    if configuration.chart == "pruned":
+    if config.chart == "pruned":
         sizes = parser_sizes or ParserConfig()
         parser, letters = Parser(sizes, morphemes), ParserTable(words, morphemes, sizes, device)
-        learner = TreeLearner(configuration, len(morphemes), parser, letters).to(device)
+        learner = TreeLearner(config, len(morphemes), parser, letters).to(device)
         scores = MergeScores(parser, letters)
-        charts = PrunedCharts(table, morpheme_of_substring, device, configuration.window, scores)
+        charts = PrunedCharts(table, morpheme_of_substring, device, config.window, scores)
     else:
-        learner = TreeLearner(configuration, len(morphemes)).to(device)
+        learner = TreeLearner(config, len(morphemes)).to(device)
         charts = CompleteCharts(table, morpheme_of_substring, device)
 
     def batches_of(numbers: np.ndarray) -> BatchMaker:
@@ -88,12 +88,12 @@ def assemble_trainer(
     )
     maker = batches_of(numbers)
     # Drawn in advance: where steps are recorded, the next batch is drawn while others are looked at.
-    in_advance = BatchesPlannedAnew if configuration.chart == "pruned" else fixed_batches
+    in_advance = BatchesPlannedAnew if config.chart == "pruned" else fixed_batches
     validation_batches = in_advance(batches_of(held_back)) if len(held_back) else []
     trainer: Trainer
     if in_parallel:
         trainer = DataParallelTrainer(learner, maker, settings, validation_batches)
-    elif configuration.chart == "complete" and device.startswith("cuda"):
+    elif config.chart == "complete" and device.startswith("cuda"):
         trainer = CudaGraphTrainer(learner, maker, settings, validation_batches)
     else:
         # The cells of pruned charts depend on the parser of the step before: there is nothing to record.

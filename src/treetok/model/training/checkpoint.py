@@ -26,7 +26,7 @@ FILES = [HEAD, PARAMETERS, *MOMENTS.values()]
 def what_must_agree(trainer: Trainer) -> dict[str, Any]:
     """A checkpoint is of use to a run of the same model on the same vocabulary and schedule only."""
     return {
-        "configuration": dataclasses.asdict(trainer.learner.configuration),
+        "config": dataclasses.asdict(trainer.learner.config),
         "settings": dataclasses.asdict(trainer.settings),
         "morphemes": trainer.learner.composition.embedding.num_embeddings,
         "text": trainer.fingerprint,

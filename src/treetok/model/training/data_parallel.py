@@ -37,7 +37,7 @@ def joined_processes(device: str) -> Iterator[str]:
     process: one GPU for each, or the CPU for all.
 
     with joined_processes("cuda") as device:
-        trainer = assemble_trainer(sequence, configuration, settings, morphemes, device)
+        trainer = assemble_trainer(sequence, config, settings, morphemes, device)
     """
     if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield device
@@ -181,7 +181,7 @@ class DataParallelTrainer(Trainer):
             # the backward pass itself, whose order must be the same everywhere.
             bucket_cap_mb=1 + bytes_of_gradients // 2**20,
             # Those of the language model.
-            find_unused_parameters=not learner.configuration.objective.context,
+            find_unused_parameters=not learner.config.objective.context,
         )
 
     def learn_from(self, batch: Batch) -> Losses:
