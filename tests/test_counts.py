@@ -44,7 +44,7 @@ def test_batches_change_nothing(monkeypatch, sample_text):
     words = Counter(sample_text.lower().split())
     source = CountTrees.from_words(words)
     at_once = source.split_scores(list(words))
-    monkeypatch.setattr(counts, "CELLS_AT_ONCE", 100)
+    monkeypatch.setattr(counts, "SPANS_PER_BATCH", 100)
     for one, other in zip(at_once, source.split_scores(list(words)), strict=True):
         assert np.array_equal(one, other)
 

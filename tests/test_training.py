@@ -127,7 +127,7 @@ def test_rare_words_can_be_left_out():
 def test_progress_is_reported_to_a_function():
     stages = []
     TreeTokenizer.train(SAMPLE_FILES, 1200, "counts", progress=lambda stage, done, total: stages.append(stage))
-    assert list(dict.fromkeys(stages)) == ["counting words", "building trees", "building the vocabulary"]
+    assert list(dict.fromkeys(stages)) == ["counting words", "building trees", "choosing the vocabulary"]
 
 
 @pytest.mark.parametrize(

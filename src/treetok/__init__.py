@@ -1,8 +1,9 @@
 """TreeTok: a tokenizer that cuts words along the trees of their parts."""
 
+from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.sources import TreeSource
-from treetok.tokenizer import DecodeStream, Encoding, TreeTokenizer
+from treetok.tokenizer import Encoding, TreeTokenizer
 from treetok.tree import Tree
 
 __all__ = [

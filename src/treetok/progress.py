@@ -7,10 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from treetok.errors import TreetokError
+
 # Called with the name of the stage, how much is done, and how much there is (None where nobody knows).
 Hook = Callable[[str, int, int | None], object]
 
 BAR_WIDTH = 24
+# Where stderr is no terminal.
+SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE = 10, 2
 
 
 def in_units(amount: float, unit: str) -> str:
@@ -19,7 +23,7 @@ def in_units(amount: float, unit: str) -> str:
     ('2.5 MB', '1200 words')
     """
     if unit != "B":
-        return f"{amount:.0f} {unit}"
+        return f"{amount:.0f} {unit}" if amount >= 10 or amount == int(amount) else f"{amount:.1f} {unit}"
     for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if amount >= size:
             return f"{amount / size:.1f} {name}"
@@ -36,35 +40,44 @@ def in_minutes(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
+class Stopped(TreetokError):
+    """Long work was stopped by a signal."""
+
+
 class Stage:
     """One piece of long work: say how much is done with `at`."""
 
-    def __init__(self, name: str, total: int | None, unit: str, show: bool, hook: Hook | None) -> None:
+    def __init__(self, name: str, total: int | None, unit: str, stoppable: bool, progress: Progress) -> None:
         self.name, self.total, self.unit = name, total, unit
         self.done = 0
-        self._show, self._hook = show, hook
-        self._terminal = show and sys.stderr.isatty()
-        self._start = self._shown = time.monotonic()
+        self._stoppable, self._progress = stoppable, progress
+        self._terminal = progress.show and sys.stderr.isatty()
+        self._start = time.monotonic()
+        # The first line comes soon, so that a long first step is not taken for a hang.
+        self._shown = self._start - (0 if self._terminal else SECONDS_BETWEEN_LINES - SECONDS_TO_FIRST_LINE)
 
-    def at(self, done: int) -> None:
+    def at(self, done: int, seconds_left: float | None = None) -> None:
+        """`seconds_left` is for those who know better than by the mean rate."""
         self.done = done
+        if self._stoppable and self._progress.is_stopping():
+            raise Stopped(f"stopped while {self.name}")
         now = time.monotonic()
-        if now - self._shown < (0.1 if self._terminal else 10):
+        if now - self._shown < (0.1 if self._terminal else SECONDS_BETWEEN_LINES):
             return
         self._shown = now
-        if self._hook:
-            self._hook(self.name, done, self.total)
+        if self._progress.hook:
+            self._progress.hook(self.name, done, self.total)
         if self._terminal:
-            print("\r" + self.line() + "\x1b[K", end="", file=sys.stderr, flush=True)
-        elif self._show:
-            print(self.line(), file=sys.stderr, flush=True)
+            print("\r" + self.line(seconds_left) + "\x1b[K", end="", file=sys.stderr, flush=True)
+        elif self._progress.show:
+            print(self.line(seconds_left), file=sys.stderr, flush=True)
 
     def at_offset(self, before: int, done: int) -> None:
         """As `at`, where `before` was done before `done` began."""
         self.at(before + done)
 
-    def line(self) -> str:
-        """What is shown: name, bar, amount, rate, time left."""
+    def line(self, seconds_left: float | None = None) -> str:
+        """What is shown: name, bar, amount, rate, time left of the stage and of the whole run."""
         seconds = time.monotonic() - self._start
         rate = self.done / seconds if seconds > 0 else 0.0
         parts = [f"{self.name}:"]
@@ -74,18 +87,22 @@ class Stage:
                 parts.append("█" * int(share * BAR_WIDTH) + "░" * (BAR_WIDTH - int(share * BAR_WIDTH)))
             parts.append(f"{share:.0%}")
         parts.append(in_units(self.done, self.unit))
-        parts.append(f"({in_units(rate, self.unit)}/s,")
-        if self.total and rate:
-            parts.append(f"{in_minutes(max(0, self.total - self.done) / rate)} left)")
-        else:
-            parts.append(f"{in_minutes(seconds)})")
+        if seconds_left is None and self.total and rate:
+            seconds_left = max(0, self.total - self.done) / rate
+        times = [f"{in_units(rate, self.unit)}/s"]
+        times.append(in_minutes(seconds) if seconds_left is None else f"{in_minutes(seconds_left)} left")
+        if seconds_left is not None:
+            after = self._progress.seconds_after(seconds + seconds_left)
+            if after is not None:
+                times.append(f"whole run {in_minutes(seconds_left + after)} left")
+        parts.append(f"({', '.join(times)})")
         return " ".join(parts)
 
     def close(self) -> None:
-        if self._hook:
-            self._hook(self.name, self.done, self.total)
+        if self._progress.hook:
+            self._progress.hook(self.name, self.done, self.total)
         seconds = time.monotonic() - self._start
-        if self._show and (self._terminal or seconds > 2):
+        if self._progress.show and (self._terminal or seconds > 2):
             start = "\r" if self._terminal else ""
             end = "\x1b[K" if self._terminal else ""
             amount = in_units(self.done, self.unit)
@@ -93,14 +110,22 @@ class Stage:
 
 
 class Progress:
-    """Shows stages on stderr (True), hands them to a function, or keeps quiet (None or False)."""
+    """Shows stages on stderr (True), hands them to a function, or keeps quiet (None or False).
+
+    is_stopping: whether long work should stop as soon as it can.
+    seconds_after: given how long a stage will have taken, how long the work after it will take; None where that
+        cannot be told.
+    """
 
     def __init__(self, show: bool | Hook | None) -> None:
-        self._hook = show if callable(show) else None
-        self._show = bool(show) and self._hook is None
+        self.hook = show if callable(show) else None
+        self.show = bool(show) and self.hook is None
+        self.is_stopping: Callable[[], bool] = lambda: False
+        self.seconds_after: Callable[[float], float | None] = lambda seconds: None
 
     @contextlib.contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Stage]:
-        stage = Stage(name, total, unit, self._show, self._hook)
+    def stage(self, name: str, total: int | None, unit: str, stoppable: bool = True) -> Iterator[Stage]:
+        """stoppable: whether `at` may raise `Stopped`; not where something has to be saved first."""
+        stage = Stage(name, total, unit, stoppable, self)
         yield stage
         stage.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,32 @@ def spans_before_width(n: Any, width: Any) -> Any:
     [0, 4, 7, 9]
     """
     return (width - 1) * n - (width - 1) * (width - 2) // 2
+
+
+def walk_trees(lengths: I64, split_of: Callable[[I64, I64, I64], I64]) -> list[npt.NDArray[np.float32]]:
+    """Minus the depth of every split, for trees that are walked from all roots at once, one depth at a time.
+
+    split_of: given words (by number) and the starts and ends of spans, where each span is split.
+
+    >>> halves = lambda word, start, end: (start + end) // 2
+    >>> [depths.tolist() for depths in walk_trees(np.array([4, 1, 2]), halves)]
+    [[-1.0, 0.0, -1.0], [], [0.0]]
+    """
+    last_split = np.cumsum(np.maximum(lengths - 1, 0))
+    first_split = last_split - np.maximum(lengths - 1, 0)
+    depths = np.zeros(int(last_split[-1]) if len(lengths) else 0, dtype=np.float32)
+    word = np.flatnonzero(lengths > 1)
+    start, end = np.zeros_like(word), lengths[word]
+    depth = 0
+    while len(word):
+        middle = split_of(word, start, end)
+        depths[first_split[word] + middle - 1] = -depth
+        word = np.concatenate([word, word])
+        start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
+        inner = end - start > 1
+        word, start, end = word[inner], start[inner], end[inner]
+        depth += 1
+    return np.split(depths, last_split[:-1])
 
 
 class SpanTable:

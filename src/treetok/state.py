@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from treetok.lexicon import Lexicon
 from treetok.segment import Segmenter
-from treetok.sources import TreeSource
+from treetok.sources import TreeSource, scores_of_words
 from treetok.text import profile_named
 from treetok.tokens import Entry, TokenTable
 
@@ -32,6 +32,20 @@ class TokenizerState:
     def segmenter(self) -> Segmenter:
         counts = {entry: count for entry, count in self.entries if isinstance(entry, str)}
         return Segmenter(counts, self.fewest_tokens)
+
+    def scores_of_letters(self, letters: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The split scores of words, given by the letters their trees are read off: from the lexicon, and for all
+        words outside it in one call of the source."""
+        scores: dict[str, Sequence[float]] = {}
+        unseen = []
+        for word in letters:
+            known = self.lexicon.scores(word) if len(word) > 1 else []
+            if known is None:
+                unseen.append(word)
+            else:
+                scores[word] = known
+        # In order: the last digits of a score may depend on what it is computed together with.
+        return scores | scores_of_words(self.source, sorted(unseen))
 
     @cached_property
     def table(self) -> TokenTable:

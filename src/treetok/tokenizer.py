@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,13 +14,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, whole_number
-from treetok.sources import TreeSource, scores_of_words
+from treetok.sources import TreeSource
 from treetok.state import TokenizerState
 from treetok.text import check_encodable, profile_named
-from treetok.tokens import TokenTable
 from treetok.tree import Tree, join_scores, with_leading_space
-from treetok.vocabulary import DEFAULT_METHOD
 
 # Words remembered with their ids; when there are more, remembering starts afresh.
 MOST_REMEMBERED = 1_000_000
@@ -88,78 +86,35 @@ class TreeTokenizer:
         cls,
         corpus: Any,
         vocab_size: int = 30_000,
-        trees: str | TreeSource = "neural",
+        trees: str | TreeSource | TreeTokenizer = "neural",
         profile: str = "lossless",
         seed: int = 0,
         *,
-        special_tokens: Sequence[str] | None = None,
-        text_column: str = "text",
-        min_word_count: int = 1,
-        character_coverage: float = 0.9999,
-        vocab: str = DEFAULT_METHOD,
-        alignment: float | None = None,
-        pruning_rate: float = 0.2,
-        lexicon_size: int | None = None,
-        memory_limit: int = 4 << 30,
-        progress: bool | Callable[[str, int, int | None], object] = True,
-        preset: str | None = None,
-        device: str = "auto",
-        checkpoints: str | PathLike[str] | None = None,
+        directory: str | PathLike[str] | None = None,
         resume: bool = False,
+        progress: bool | Callable[[str, int, int | None], object] = True,
+        **options: Any,
     ) -> TreeTokenizer:
-        """Train on paths, on an iterable of strings, or on a mapping from words to counts.
+        """Train on paths, an iterable of strings, or a mapping from words to counts.
 
-        vocab_size: number of ids in all, special tokens (and bytes, in `lossless`) included. Where the text is
-            too small for so many, there are fewer, and a warning says so.
-        trees: "neural" (learned from the text, which needs PyTorch: `pip install 'treetok[train]'`), "counts"
-            (at once, with less morphology), or any object with `split_scores(words)`.
-        seed: for what is drawn at random; trees from counts draw nothing.
-        special_tokens: the profile's own when None.
-        text_column: which column of JSON lines and Parquet files holds the text.
-        min_word_count: words seen less often are left out.
-        character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it
-            are left to bytes (`lossless`) or to [UNK] (`uncased`).
-        vocab: "compact" looks for the fewest tokens, "paper" prunes by entropies as the paper does.
-        alignment: from 0, where running text has as few tokens as possible, to 1, where all different words count
-            alike, so that fewer whole words and more of their parts are tokens; None is 0.33. For "compact" alone.
-        pruning_rate: the share of the vocabulary that each pruning step removes.
-        lexicon_size: the trees of so many of the most frequent words are kept with the tokenizer; None is
-            200 000 for trees from counts and 1 000 000 for neural ones.
-        memory_limit: bytes that counting may take before it drops the rarest words.
+        vocab_size: total number of ids, special tokens (and bytes, in `lossless`) included. A text too small to
+            support that many gives fewer, with a warning.
+        trees: "neural" (learned from the text; needs `pip install 'treetok[train]'`), "counts" (instant, with
+            less morphology), a tokenizer whose trees are reused (an object, a shipped name or a directory), or
+            any object with `split_scores(words)`.
+        directory: where the stages of neural training keep their artefacts and checkpoints; None keeps nothing.
+        resume: skip the stages that are finished there and continue the one that was stopped.
         progress: True (on stderr), False, or a function called with (stage, done, total).
-
-        For neural trees alone:
-        preset: "fast" (a GPU, minutes), "tiny" (a CPU, minutes) or "paper" (the paper's settings, hours on a
-            GPU); None is "fast" on a GPU and "tiny" on a CPU.
-        device: "auto" (a GPU if there is one), "cpu" or "cuda".
-        checkpoints: a directory for checkpoints, every five minutes, and for the log; None keeps none.
-        resume: go on from the checkpoint there.
+        options: the other fields of `treetok.pipeline.TrainOptions`: special tokens, the vocabulary's knobs, the
+            preset of neural training and overrides of its settings, the device, a time budget, and so on.
         """
-        from treetok.training import train_state
+        from treetok.pipeline import TrainOptions
+        from treetok.pipeline import train as run_pipeline
 
-        return cls(
-            train_state(
-                corpus,
-                vocab_size,
-                trees,
-                profile,
-                seed,
-                special_tokens=special_tokens,
-                text_column=text_column,
-                min_word_count=min_word_count,
-                character_coverage=character_coverage,
-                vocab=vocab,
-                alignment=alignment,
-                pruning_rate=pruning_rate,
-                lexicon_size=lexicon_size,
-                memory_limit=memory_limit,
-                progress=progress,
-                preset=preset,
-                device=device,
-                checkpoints=checkpoints,
-                resume=resume,
-            )
-        )
+        source = trees.state if isinstance(trees, TreeTokenizer) else trees
+        chosen = TrainOptions.checked(vocab_size=vocab_size, trees=source, profile=profile, seed=seed, **options)
+        trained = run_pipeline(corpus, chosen, directory=directory, resume=resume, progress=progress)
+        return cls(trained.state)
 
     # ---- what it knows
 
@@ -344,17 +299,9 @@ class TreeTokenizer:
         return {word: self._segmenter.cut(word, scores) for word, scores in self._scores_of_words(words).items()}
 
     def _scores_of_words(self, words: Iterable[str]) -> dict[str, Sequence[float]]:
-        """Scores from the lexicon, or all at once from the source of trees."""
+        """The split scores of words, all unseen ones scored in one call."""
         letters_of = {word: self._profile.letters(word) for word in words}
-        scores_of: dict[str, Sequence[float]] = {}
-        unseen = []
-        for letters in set(letters_of.values()):
-            known = self.state.lexicon.scores(letters) if len(letters) > 1 else []
-            if known is None:
-                unseen.append(letters)
-            else:
-                scores_of[letters] = known
-        scores_of.update(scores_of_words(self.state.source, unseen))
+        scores_of = self.state.scores_of_letters(set(letters_of.values()))
         return {
             word: with_leading_space(scores_of[letters]) if len(word) > len(letters) else scores_of[letters]
             for word, letters in letters_of.items()
@@ -386,24 +333,3 @@ class TreeTokenizer:
         if not 0 <= number < len(self._table):
             raise TreetokError(f"there is no token {number}: ids run from 0 to {len(self._table) - 1}")
         return number
-
-
-class DecodeStream:
-    """Decodes one id at a time; an unfinished UTF-8 sequence is held back until it is complete."""
-
-    def __init__(self, table: TokenTable, joiner: str, checked_id: Callable[[Any], int]) -> None:
-        self._table, self._joiner, self._checked_id = table, joiner.encode(), checked_id
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._first = True
-
-    def step(self, token_id: int) -> str:
-        """The text that this id makes certain, possibly none."""
-        token = self._table.bytes[self._checked_id(token_id)]
-        if not self._first:
-            token = self._joiner + token
-        self._first = False
-        return self._decoder.decode(token)
-
-    def finish(self) -> str:
-        """What is left when no more ids come: U+FFFD for an unfinished sequence, else nothing."""
-        return self._decoder.decode(b"", final=True)

@@ -29,6 +29,11 @@ def is_base_name(name: str) -> bool:
 Entry = str | int
 
 
+def base_entries(byte_fallback: bool) -> list[Entry]:
+    """What every vocabulary has where characters fall back to bytes: ASCII characters and the other bytes."""
+    return [*map(chr, ASCII), *HIGH_BYTES] if byte_fallback else []
+
+
 class TokenTable:
     """Tokens by id and ids by token. Special tokens have the ids given, all others fill the rest in order."""
 

@@ -149,7 +149,7 @@ def test_every_word_is_chosen_where_it_stands():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_trees_split_at_the_highest_weight(seed, monkeypatch):
-    monkeypatch.setattr("treetok.model.decoding.LETTERS_PER_BATCH", 12)
+    monkeypatch.setattr("treetok.model.decoding.LETTERS_PER_BATCH", {"cpu": 12})
     words, _, learner, recursive, morphemes = make(seed, ObjectiveConfig())
     source = CompositionTrees([EnsembleMember(learner.composition, morphemes)], decoding=GREEDY)
     words = [*words, "abcabc", "b", "xax"]

@@ -1,6 +1,8 @@
 """The parser: what it learns from, that padding changes nothing, that numpy does the same, and that it learns."""
 
+import os
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -9,15 +11,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 from treetok import TreetokError  # noqa: E402
 from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
-from treetok.model.distillation.data import depths_of_words, pseudo_words, subtrees_of  # noqa: E402
-from treetok.model.distillation.distil import (  # noqa: E402
-    DistillationConfig,
-    distil,
-    segmentation_agreement,
-    share_out,
-    stored_parser,
-    tree_agreement,
-)
+from treetok.model.distillation.data import depths_of_words, subtrees_of  # noqa: E402
+from treetok.model.distillation.distil import distil, prepare_distillation, share_out, stored_parser  # noqa: E402
+from treetok.model.distillation.pseudo_words import pseudo_words  # noqa: E402
+from treetok.model.distillation.trainer import DistillationConfig  # noqa: E402
 from treetok.model.losses.parser_loss import depths_of_splits, parser_loss  # noqa: E402
 from treetok.model.network.parser import (  # noqa: E402
     Parser,
@@ -28,6 +25,7 @@ from treetok.model.network.parser import (  # noqa: E402
 )
 from treetok.segment import Segmenter  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402
+from treetok.sources.agreement import segmentation_agreement, tree_agreement  # noqa: E402
 from treetok.sources.letter_features import LetterFeatures  # noqa: E402
 from treetok.sources.parser import FACTOR, MORPHEME_TABLES  # noqa: E402
 from treetok.tree import LEAF, split_depths, walk_spans  # noqa: E402
@@ -252,7 +250,7 @@ def test_subtrees_are_the_trees_a_teacher_that_looks_at_letters_alone_gives_them
         assert depths == split_depths(scores) + [0] * (depths_NS.shape[1] - len(scores))
 
 
-def test_made_up_words_are_learned_from_and_never_measured():
+def test_pseudo_words_are_learned_from_and_never_measured():
     words = sorted(PARTS)[:100]
     made = pseudo_words(words, 500)
     assert 50 < len(set(made)) == len(made) <= 500
@@ -265,8 +263,8 @@ def test_made_up_words_are_learned_from_and_never_measured():
     # The end of a line is a word of its own in some profiles.
     assert pseudo_words([*words, "\n", "\n\n"], 500) == made
     teacher = CountTrees.from_words(dict.fromkeys(words, 3))
-    made_up = dict(zip(made, teacher.split_scores(made), strict=True))
-    with_them = distil(teacher, dict.fromkeys(words, 1), STEMS, SMALL, BRIEF, made_up=made_up)
+    pseudo_trees = dict(zip(made, teacher.split_scores(made), strict=True))
+    with_them = distil(teacher, dict.fromkeys(words, 1), STEMS, SMALL, BRIEF, pseudo_trees=pseudo_trees)
     without = distil(teacher, dict.fromkeys(words, 1), STEMS, SMALL, BRIEF)
     assert with_them.unseen_words == without.unseen_words
     assert set(with_them.unseen_words) <= set(words)
@@ -275,9 +273,53 @@ def test_made_up_words_are_learned_from_and_never_measured():
 
 def test_time_is_limited():
     reports = []
-    settings = DistillationConfig(epochs=1000, patience=1000, seconds=1.0)
-    distil(CountTrees.from_words({}), dict.fromkeys(PARTS, 1), STEMS, SMALL, settings, report=reports.append)
-    assert reports[-1].seconds < 10
+    config = DistillationConfig(epochs=1000, patience=1000)
+    teacher = CountTrees.from_words({})
+    for seconds in (1.0, 1e-6):
+        distillation = prepare_distillation(teacher, dict.fromkeys(PARTS, 1), STEMS, SMALL, config)
+        distillation.trainer.seconds = seconds
+        assert distillation.trainer.run(reports.append)
+        assert distillation.trainer.seconds_spent < 10
+        assert 0 <= distillation.result().agreement.whole_tree <= 1
+
+
+def arrays_of(distillation):
+    return {name: array.tobytes() for name, array in distillation.result().parser.arrays().items()}
+
+
+def prepared():
+    teacher = SplitsAroundMorphemes(PARTS)
+    config = DistillationConfig(epochs=4, batches_per_epoch=10, patience=2, dropout=0.3)
+    return prepare_distillation(teacher, dict.fromkeys(PARTS, 1), STEMS, SMALL, config)
+
+
+@pytest.mark.parametrize("stops", [[1], [3, 10, 11], [20, 25]])
+def test_continuing_a_distillation_from_checkpoints_changes_nothing(tmp_path, stops):
+    whole = prepared()
+    reports = []
+    assert whole.trainer.run(reports.append)
+    again = []
+    for stop in stops:
+        part = prepared()
+        if (tmp_path / "checkpoint.json").exists():
+            part.trainer.load(tmp_path, "teacher")
+
+        def interrupt(step, stop=stop):
+            if step == stop:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        save = lambda trainer: trainer.save(tmp_path, "teacher")  # noqa: E731
+        assert not part.trainer.run(again.append, save, step_taken=interrupt)
+        assert part.trainer.step == stop
+    last = prepared()
+    last.trainer.load(tmp_path, "teacher")
+    assert last.trainer.step == stops[-1]
+    assert last.trainer.run(again.append)
+    assert arrays_of(last) == arrays_of(whole)
+    assert [(r.epoch, r.agreement) for r in again] == [(r.epoch, r.agreement) for r in reports]
+    assert [r.loss for r in again] == pytest.approx([r.loss for r in reports])
+    with pytest.raises(TreetokError, match="of another run: teacher: teacher there, another here"):
+        prepared().trainer.load(tmp_path, "another")
 
 
 @pytest.mark.parametrize(

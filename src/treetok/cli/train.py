@@ -3,116 +3,124 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.processes import is_first_process
 from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
-from treetok.vocabulary import DEFAULT_ALIGNMENT, DEFAULT_METHOD
 
 # Beside the tokenizer's own files.
-CHECKPOINTS = "training"
+TRAINING = "training"
+# Options of the command that are no options of the training itself.
+OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "run")
 
 
 def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "train",
         help="train a tokenizer on text files",
-        description="Train a tokenizer on text: plain, .jsonl or .parquet, also packed as .gz, .xz, .bz2, .zst.",
+        description="Train a tokenizer on text: plain, .jsonl or .parquet, or packed (.gz, .xz, .bz2, .zst).",
+        # What is not given is left to the defaults of TrainOptions.
+        argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument("corpus", nargs="+", metavar="CORPUS", help="text files; - is standard input")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to save it")
-    parser.add_argument("--vocab-size", type=int, default=30_000, help="number of ids in all (default: 30000)")
-    parser.add_argument(
-        "--trees", default="neural", help="neural (default; learned, needs treetok[train]) or counts (at once)"
+    add = parser.add_argument
+    add("corpus", nargs="+", metavar="CORPUS", help="text files; - is standard input")
+    add("-o", "--output", required=True, metavar="DIR", help="where to save the tokenizer")
+    add("--vocab-size", type=int, help="total number of ids (default: 30000)")
+    add(
+        "--trees",
+        metavar="neural|counts|MODEL",
+        help="neural (default; learned from the text, needs treetok[train]), counts (instant, less morphology), or"
+        " a shipped name or directory: reuse the trees of that tokenizer (a minute on a CPU)",
     )
-    parser.add_argument("--profile", default="lossless", help="lossless (default) or uncased")
-    parser.add_argument("--seed", type=int, default=0, help="for what is drawn at random (default: 0)")
-    parser.add_argument("--text-column", default="text", help="column of .jsonl and .parquet (default: text)")
-    parser.add_argument(
+    add("--profile", help="lossless (default) or uncased")
+    add("--seed", type=int, help="seed of everything random (default: 0)")
+    add("--text-column", help="text column of .jsonl and .parquet files (default: text)")
+    add(
         "--special-token",
         action="append",
+        dest="special_tokens",
         metavar="TOKEN",
-        help="instead of the profile's own; may be repeated",
+        help="replaces the profile's own; repeatable",
     )
-    parser.add_argument("--min-word-count", type=int, default=1, help="leave rarer words out (default: 1)")
-    parser.add_argument(
-        "--character-coverage",
-        type=float,
-        default=0.9999,
-        help="share of characters that get tokens (default: 0.9999)",
-    )
-    parser.add_argument(
-        "--vocab", default=DEFAULT_METHOD, help="compact (default; the fewest tokens) or paper (by entropies)"
-    )
-    parser.add_argument(
+    add("--min-word-count", type=int, help="ignore words rarer than this (default: 1)")
+    add("--character-coverage", type=float, help="share of characters that get tokens (default: 0.9999)")
+    add("--vocab", help="compact (default; fewest tokens) or paper (pruned by entropy)")
+    add(
         "--alignment",
         type=float,
-        help="from 0, fewest tokens, to 1, all different words count alike; for compact"
-        f" (default: {DEFAULT_ALIGNMENT})",
+        help="0: fewest tokens, 1: every distinct word counts the same; for --vocab compact (default: 0.33)",
     )
-    parser.add_argument(
-        "--pruning-rate", type=float, default=0.2, help="share removed by each pruning step (default: 0.2)"
+    add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
+    add("--lexicon-size", type=int, help="maximum number of words stored with their trees")
+    add(
+        "--memory-limit", type=parse_bytes, help="memory for counting before rare words are dropped (default: 4GB)"
     )
-    parser.add_argument(
-        "--lexicon-size",
+    add(
+        "--prior",
         type=int,
-        help="words whose trees are kept (default: 1000000; 200000 with trees from counts)",
+        metavar="WORDS",
+        help="with --trees MODEL: let the model's vocabulary count like this many words of text (default: 0)",
     )
-    parser.add_argument(
-        "--memory-limit", default="4GB", help="what counting may take before rare words go (default: 4GB)"
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    neural = parser.add_argument_group("neural trees")
-    neural.add_argument(
-        "--preset", help="fast (default on a GPU, minutes), tiny (default on a CPU, minutes) or paper (hours)"
-    )
-    neural.add_argument("--device", default="auto", help="auto (default: a GPU if there is one), cpu or cuda")
-    neural.add_argument(
+    add("--quiet", action="store_true", default=False, help="show no progress")
+    neural = parser.add_argument_group("neural trees").add_argument
+    neural("--preset", help="best, fast (default on a GPU), tiny (default on a CPU) or paper")
+    neural("--device", help="auto (default: a GPU if there is one), cpu or cuda")
+    neural(
         "--resume",
         action="store_true",
-        help=f"go on from the checkpoint in DIR/{CHECKPOINTS}",
+        default=False,
+        help=f"skip the stages that are done in DIR/{TRAINING}, and continue the one that was stopped",
     )
+    neural(
+        "--set",
+        action="append",
+        dest="settings",
+        metavar="KEY=VALUE",
+        help="override a setting of the preset, as in training.steps=2000; repeatable",
+    )
+    neural("--config", metavar="TOML", help="override settings of the preset from a file")
+    neural("--minutes", type=float, metavar="N", help="finish the whole run within N minutes")
+    neural(
+        "--gold", action="append", metavar="TSV", help="watch the recall of gold morphs while training; repeatable"
+    )
+    neural(
+        "--lexicon-text",
+        action="append",
+        metavar="FILE",
+        help="more text whose words get trees, but no say in the vocabulary; repeatable",
+    )
+    neural("--checkpoint-seconds", type=float, metavar="N", help="time between checkpoints (default: 60)")
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    from treetok.pipeline import TrainOptions, train
+    from treetok.pipeline.overrides import parse_setting
+    from treetok.pipeline.summary import summary
+
     # What cannot be saved need not be trained.
-    checked_target(options.output, FILES, HEAD)
-    tokenizer = TreeTokenizer.train(
-        [Path("/dev/stdin") if name == "-" else Path(name) for name in options.corpus],
-        options.vocab_size,
-        options.trees,
-        options.profile,
-        options.seed,
-        special_tokens=options.special_token,
-        text_column=options.text_column,
-        min_word_count=options.min_word_count,
-        character_coverage=options.character_coverage,
-        vocab=options.vocab,
-        alignment=options.alignment,
-        pruning_rate=options.pruning_rate,
-        lexicon_size=options.lexicon_size,
-        memory_limit=parse_bytes(options.memory_limit),
-        progress=not options.quiet,
-        preset=options.preset,
-        device=options.device,
-        checkpoints=Path(options.output) / CHECKPOINTS if options.trees == "neural" else None,
-        resume=options.resume,
+    checked_target(arguments.output, FILES, HEAD)
+    chosen = {name: value for name, value in vars(arguments).items() if name not in OF_THE_COMMAND}
+    if "settings" in chosen:
+        chosen["settings"] = dict(map(parse_setting, chosen["settings"]))
+    options = TrainOptions(**chosen)
+    trained = train(
+        [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus],
+        options,
+        directory=Path(arguments.output) / TRAINING if options.is_neural else None,
+        resume=arguments.resume,
+        progress=not arguments.quiet,
     )
     if not is_first_process():
         return
-    tokenizer.save(options.output)
-    print(f"{options.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
-
-
-def is_first_process() -> bool:
-    """Of the processes that torchrun started, which all have the same tokenizer in the end, one saves it."""
-    rank = os.environ.get("RANK", "0")
-    return "WORLD_SIZE" not in os.environ or not rank.isdigit() or int(rank) == 0
+    tokenizer = TreeTokenizer(trained.state)
+    tokenizer.save(arguments.output)
+    print(summary(trained))
+    print(f"{arguments.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
 
 
 def parse_bytes(written: str) -> int:

@@ -17,3 +17,21 @@ def characters_by_count(word_counts: Mapping[str, int]) -> list[tuple[str, int]]
         for character in word:
             counts[character] += times
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def covering_characters(words: Mapping[str, int], coverage: float) -> frozenset[str]:
+    """The most frequent characters that together make up the share `coverage` of the text.
+
+    >>> sorted(covering_characters({"abba": 10, "x": 1}, 0.9))
+    ['a', 'b']
+    """
+    counts = characters_by_count(words)
+    enough = coverage * sum(times for _, times in counts)
+    kept: list[str] = []
+    covered = 0
+    for character, times in counts:
+        if covered >= enough:
+            break
+        kept.append(character)
+        covered += times
+    return frozenset(kept)

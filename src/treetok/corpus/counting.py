@@ -44,7 +44,11 @@ class WordCounter:
 
     def add(self, text: str) -> None:
         check_encodable(text)
-        self._chunks.update(self.profile.chunks(text))
+        self.add_chunks(self.profile.chunks(text))
+
+    def add_chunks(self, chunks: Iterable[str]) -> None:
+        """Chunks of text as `Profile.chunks` gives them."""
+        self._chunks.update(chunks)
         if len(self._chunks) > self.most_chunks:
             self._settle()
 

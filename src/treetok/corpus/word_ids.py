@@ -1,4 +1,4 @@
-"""A corpus as one row of word numbers: what a model of running text is trained on."""
+"""A corpus as one sequence of word ids: what a model of running text is trained on."""
 
 from __future__ import annotations
 
@@ -24,43 +24,58 @@ class WordSequence:
         return dict(zip(self.words, times, strict=True))
 
 
-class _Numbers(dict[str, int]):
-    """Strings numbered in the order in which they are first asked for."""
+class _Ids(dict[str, int]):
+    """Strings numbered in the order in which they are first looked up."""
 
     def __missing__(self, string: str) -> int:
         number = self[string] = len(self)
         return number
 
 
-def read_sequence(
-    texts: Iterable[str],
-    profile: Profile,
-    max_words: int = 1 << 31,
-) -> WordSequence:
-    """Number the words of texts. As in counting, only distinct chunks are split into words. Reading ends when
-    there are about `max_words` (chunks, to be exact).
+class SequenceBuilder:
+    """Collects running words chunk by chunk, until there are about `max_words` (chunks, to be exact)."""
+
+    def __init__(self, profile: Profile, max_words: int = 1 << 31) -> None:
+        self.profile, self.max_words = profile, max_words
+        self._chunk_ids = _Ids()
+        self._row = array("i")
+
+    def is_full(self) -> bool:
+        return len(self._row) >= self.max_words
+
+    def add(self, chunks: Iterable[str]) -> None:
+        """Chunks of text as `Profile.chunks` gives them."""
+        self._row.extend(map(self._chunk_ids.__getitem__, chunks))
+
+    def sequence(self) -> WordSequence:
+        """As in counting, only distinct chunks are split into words."""
+        word_ids = _Ids()
+        words_of_chunks = array("i")
+        words_per_chunk = np.zeros(len(self._chunk_ids), dtype=np.int64)
+        for number, chunk in enumerate(self._chunk_ids):
+            words = [word_ids[self.profile.letters(word)] for word in self.profile.split(chunk)]
+            words_of_chunks.extend(words)
+            words_per_chunk[number] = len(words)
+        chunks = np.frombuffer(self._row, dtype=np.int32) if self._row else np.zeros(0, dtype=np.int32)
+        flat = np.array(words_of_chunks, dtype=np.int32)
+        lengths = words_per_chunk[chunks]
+        first = np.cumsum(words_per_chunk) - words_per_chunk
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return WordSequence(list(word_ids), flat[np.repeat(first[chunks], lengths) + within])
+
+
+def read_sequence(texts: Iterable[str], profile: Profile, max_words: int = 1 << 31) -> WordSequence:
+    """The words of texts, by id.
 
     >>> from treetok.text import profile_named
     >>> sequence = read_sequence(["The cat's cat"], profile_named("uncased"))
     >>> sequence.words, sequence.numbers.tolist()
     (['the', 'cat', "'s"], [0, 1, 2, 1])
     """
-    chunk_numbers, word_numbers = _Numbers(), _Numbers()
-    row = array("i")
+    builder = SequenceBuilder(profile, max_words)
     for text in texts:
         check_encodable(text)
-        row.extend(map(chunk_numbers.__getitem__, profile.chunks(text)))
-        if len(row) >= max_words:
+        builder.add(profile.chunks(text))
+        if builder.is_full():
             break
-    words_of_chunks = array("i")
-    how_many = np.zeros(len(chunk_numbers), dtype=np.int64)
-    for number, chunk in enumerate(chunk_numbers):
-        words = [word_numbers[profile.letters(word)] for word in profile.split(chunk)]
-        words_of_chunks.extend(words)
-        how_many[number] = len(words)
-    chunks = np.frombuffer(row, dtype=np.int32) if row else np.zeros(0, dtype=np.int32)
-    flat = np.array(words_of_chunks, dtype=np.int32)
-    lengths = how_many[chunks]
-    first = np.cumsum(how_many) - how_many
-    within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return WordSequence(list(word_numbers), flat[np.repeat(first[chunks], lengths) + within])
+    return builder.sequence()

@@ -1,18 +1,18 @@
-"""Trees from a trained composition model.
+"""Decoding trees from trained composition models.
 
-The paper splits every span where the compatibility score is highest, from the root down. That takes the likeliest
-split of each span for certain. We do better by default (docs/training.md): the softmax of the scores makes a
-probability of every tree, and of all trees the one is taken whose spans are expected to be right most often
-(`DecodingConfig`).
+The paper splits every span at its highest compatibility score, from the root down (greedy decoding). By default we
+do minimum Bayes risk decoding over spans instead (docs/lab-notes.md): the softmax of the scores gives every tree a
+probability, and the tree is taken whose spans are expected to be right most often.
 
-What a model thinks of a span depends much on which morphemes it knows, and on chance. Where several models have
-been trained, with different morphemes, the probabilities they give a span are summed (`CompositionTrees`).
+What a model thinks of a span depends on which morphemes it knows. For an ensemble of models with different
+morphemes, the span probabilities are summed (`CompositionTrees`).
 
 Shapes: C cells of a level, K ways to split each; W words of equal length n, S starts.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,32 +27,32 @@ from treetok.model.charts.complete import CompleteCharts
 from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel, norm
-from treetok.spans import spans_before_width
+from treetok.spans import spans_before_width, walk_trees
 
-LETTERS_PER_BATCH = 40_000
+# Bounds the memory of one batch. On a GPU large batches keep it busy.
+LETTERS_PER_BATCH = {"cpu": 40_000, "cuda": 160_000}
 
 
 @dataclass(frozen=True)
 class DecodingConfig:
-    """How trees are read off the model.
+    """How trees are decoded.
 
-    expected_spans: the tree whose spans have the highest probabilities in all, instead of the best split of every
-        span from the root down.
-    own_morpheme: whether a span's own embedding has a say in where it is split. What has one can do without its
+    mbr: minimum Bayes risk decoding over spans, instead of greedy decoding from the root down.
+    own_morpheme: whether a span's own embedding counts when it is split. A span that has one can do without its
         parts, so that their scores mean little.
-    temperature: what scores are divided by before they become probabilities.
+    temperature: scores are divided by it before they become probabilities.
     """
 
-    expected_spans: bool = True
+    mbr: bool = True
     own_morpheme: bool = False
     temperature: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
-            raise TreetokError(f"a temperature is above 0, not {self.temperature!r}")
+            raise TreetokError(f"temperature must be above 0, not {self.temperature!r}")
 
 
-GREEDY = DecodingConfig(expected_spans=False, own_morpheme=True, temperature=1.0)
+GREEDY = DecodingConfig(mbr=False, own_morpheme=True, temperature=1.0)
 
 
 def split_scores_by_width(
@@ -77,7 +77,7 @@ def split_scores_by_width(
     return scores
 
 
-def best_splits(scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int) -> npt.NDArray[np.int64]:
+def greedy_splits(scores: dict[int, Tensor], rows: dict[int, Tensor], words: int, n: int) -> npt.NDArray[np.int64]:
     """[word, start, width]: the width of the left part of the split with the highest score; ties go left."""
     best = torch.zeros((words, n, n + 1), dtype=torch.int64)
     for width in range(2, n + 1):
@@ -102,7 +102,7 @@ def expected_spans(
     return expected
 
 
-def best_expected_splits(expected: Tensor) -> npt.NDArray[np.int64]:
+def mbr_splits(expected: Tensor) -> npt.NDArray[np.int64]:
     """[word, start, width]: the width of the left part in the tree with the most expected spans; ties go left."""
     n = expected.shape[1]
     value = torch.zeros_like(expected)
@@ -118,22 +118,10 @@ def best_expected_splits(expected: Tensor) -> npt.NDArray[np.int64]:
     return best.cpu().numpy()
 
 
-def walk_trees(n: int, best: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """Walk all trees from their roots, one depth at a time: minus the depth of every split of every word."""
-    words = len(best)
-    depths = np.zeros((words, n - 1), dtype=np.float32)
-    word, start = np.arange(words), np.zeros(words, dtype=np.int64)
-    end = np.full(words, n)
-    depth = 0
-    while len(word):
-        middle = start + best[word, start, end - start]
-        depths[word, middle - 1] = -depth
-        word = np.concatenate([word, word])
-        start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
-        inner = end - start > 1
-        word, start, end = word[inner], start[inner], end[inner]
-        depth += 1
-    return depths
+def split_depths_of(best: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]]:
+    """Minus the depth of every split of every word, from the best left width of every span."""
+    lengths = np.full(len(best), best.shape[1])
+    return walk_trees(lengths, lambda word, start, end: start + best[word, start, end - start])
 
 
 def rows_of_spans(
@@ -151,7 +139,7 @@ def rows_of_spans(
 
 
 class CompositionTrees:
-    """Composition models as a source of trees: the teacher of the parser, and slow without a GPU."""
+    """An ensemble of composition models as a source of trees: the parser's teacher, and slow without a GPU."""
 
     def __init__(
         self,
@@ -165,18 +153,19 @@ class CompositionTrees:
         self.decoding = decoding or DecodingConfig()
         if not members:
             raise TreetokError("trees need at least one composition model")
-        if len(members) > 1 and not self.decoding.expected_spans:
-            raise TreetokError("trees as in the paper come from one composition model, not from several")
+        if len(members) > 1 and not self.decoding.mbr:
+            raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
         """Minus the depth of every split in the best tree of each word."""
         scores: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
         # Words of like length together: a batch is as wide as its longest word.
         order = sorted(range(len(words)), key=lambda number: (len(words[number]), words[number]))
+        most_letters = LETTERS_PER_BATCH[torch.device(self.device).type]
         start = 0
         while start < len(order):
             end, letters = start, 0
-            while end < len(order) and letters < LETTERS_PER_BATCH:
+            while end < len(order) and letters < most_letters:
                 letters += len(words[order[end]])
                 end += 1
             batch = order[start:end]
@@ -191,14 +180,19 @@ class CompositionTrees:
         table = tabulate_substrings(words)
         strings = table.strings(words)
         by_length = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(self.device)
+        # The plan holds all substrings of the table in order: members differ in their morphemes alone.
+        charts = CompleteCharts(table, np.zeros(len(table), dtype=np.int32), self.device)
+        plan = charts.plan(by_length, outside=False)
         scores_of_members = []
         for member in self.members:
-            charts = CompleteCharts(table, member.morphemes.numbers(strings), self.device)
-            plan = charts.plan(by_length, outside=False)
+            morphemes = torch.from_numpy(member.morphemes.numbers(strings).astype(np.int64)).to(self.device)
+            own_plan = dataclasses.replace(plan, morpheme_of_row=morphemes)
             was_training = member.composition.training
             member.composition.eval()
             scores_of_members.append(
-                split_scores_by_width(member.composition, plan, self.morph_overriding, self.decoding.own_morpheme)
+                split_scores_by_width(
+                    member.composition, own_plan, self.morph_overriding, self.decoding.own_morpheme
+                )
             )
             member.composition.train(was_training)
         trees: list[npt.NDArray[np.float32]] = []
@@ -208,12 +202,12 @@ class CompositionTrees:
                 trees += [np.zeros(0, dtype=np.float32)] * len(of_length)
                 continue
             rows = rows_of_spans(table, of_length, n, self.device)
-            if self.decoding.expected_spans:
+            if self.decoding.mbr:
                 expected = torch.zeros((len(of_length), n, n + 1), device=self.device)
                 for scores in scores_of_members:
                     expected += expected_spans(scores, rows, len(of_length), n, self.decoding.temperature)
-                best = best_expected_splits(expected)
+                best = mbr_splits(expected)
             else:
-                best = best_splits(scores_of_members[0], rows, len(of_length), n)
-            trees += list(walk_trees(n, best))
+                best = greedy_splits(scores_of_members[0], rows, len(of_length), n)
+            trees += split_depths_of(best)
         return trees

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,32 +24,48 @@ STRINGS = ("characters", "morphemes")
 
 @dataclass(frozen=True)
 class EnsembleMember:
-    """One composition model among those whose trees are taken together."""
+    """One composition model of those whose trees are decoded together."""
 
     composition: CompositionModel
     morphemes: MorphemeVocabulary
 
-    def save(self, path: Path) -> None:
-        """Write the member into one file, in 16 bits: enough for trees, not for training to go on."""
+    def as_bytes(self) -> bytes:
+        """The member in 16 bits: enough to decode trees, not to continue training."""
         tensors = {WEIGHT + name: w.detach().cpu().half() for name, w in self.composition.state_dict().items()}
         for name, strings in zip(STRINGS, (self.morphemes.characters, self.morphemes.longer), strict=True):
             tensors[name] = torch.frombuffer(bytearray(json.dumps(strings).encode()), dtype=torch.uint8)
         sizes = json.dumps(dataclasses.asdict(self.composition.sizes))
-        content = safetensors.torch.save(tensors, {"sizes": sizes})
-        save_atomically(path.parent, {path.name: content}, path.name)
+        return safetensors.torch.save(tensors, {"sizes": sizes})
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str, device: torch.device | str = "cpu") -> EnsembleMember:
+        """What `as_bytes` gave; `name` is for messages."""
+        try:
+            tensors = safetensors.torch.load(content)
+            sizes = CompositionConfig(**json.loads(metadata_of(content)["sizes"]))
+            strings = (json.loads(tensors[name].numpy().tobytes()) for name in STRINGS)
+            morphemes = MorphemeVocabulary(*strings)
+            composition = CompositionModel(sizes, len(morphemes))
+            weights = {n.removeprefix(WEIGHT): w.float() for n, w in tensors.items() if n.startswith(WEIGHT)}
+            composition.load_state_dict(weights)
+        except (safetensors.SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise TreetokError(f"{name} is damaged: {error}") from None
+        return cls(composition.to(device), morphemes)
+
+    def save(self, path: Path) -> None:
+        save_atomically(path.parent, {path.name: self.as_bytes()}, path.name)
 
     @classmethod
     def load(cls, path: Path, device: torch.device | str = "cpu") -> EnsembleMember:
         try:
-            with safetensors.safe_open(path, "pt") as file:
-                sizes = CompositionConfig(**json.loads((file.metadata() or {})["sizes"]))
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            morphemes = MorphemeVocabulary(*(json.loads(tensors[name].numpy().tobytes()) for name in STRINGS))
-            composition = CompositionModel(sizes, len(morphemes))
-            weights = {n.removeprefix(WEIGHT): w.float() for n, w in tensors.items() if n.startswith(WEIGHT)}
-            composition.load_state_dict(weights)
+            content = path.read_bytes()
         except OSError as error:
             raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
-        except (safetensors.SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise TreetokError(f"{path} is damaged: {error}") from None
-        return cls(composition.to(device), morphemes)
+        return cls.from_bytes(content, str(path), device)
+
+
+def metadata_of(content: bytes) -> dict[str, str]:
+    """The metadata of a safetensors file: its header is JSON behind a 64-bit length."""
+    (length,) = struct.unpack("<Q", content[:8])
+    metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+    return metadata

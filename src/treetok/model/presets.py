@@ -1,7 +1,7 @@
-"""Presets: everything there is to choose about learning trees, under three names.
+"""Presets: every setting of neural training under four names.
 
-`paper` follows the appendix of the paper, `fast` is what we found to learn best on one GPU in minutes, `tiny`
-learns something on a CPU in minutes.
+`best` trains the ensemble behind the shipped tokenizers, `fast` a smaller one, both on one GPU; `tiny` learns
+something on a CPU in minutes; `paper` follows the appendix of the paper.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
 from treetok.model.data.morphemes import MorphemeConfig
 from treetok.model.decoding import GREEDY, DecodingConfig
-from treetok.model.distillation.distil import DistillationConfig
+from treetok.model.distillation.trainer import DistillationConfig
 from treetok.model.network.parser import ParserConfig
 from treetok.model.training.trainer import TrainingConfig
+
+FEWEST_STEPS = 20
 
 
 @dataclass(frozen=True)
 class Preset:
-    """One dataclass for each component.
+    """One config for each component.
 
-    committee: a model is trained with the morphemes of each, one after the other; their trees are taken together.
-    made_up: so many strings are made up for the parser to learn from, beside the words; at most two for a word.
-    max_epochs: a small text is not gone through more often than this, however many steps the settings say.
-    max_words: of a large text so many running words are learned from.
+    ensemble: one model is trained with each of these morpheme vocabularies; trees are decoded from all together.
+    pseudo_words: how many pseudo-words the parser learns from besides words; at most two for every word.
+    max_epochs: a small text is not trained on more often than this, however many steps the config says.
+    max_words: of a larger text, this many running words are trained on.
     """
 
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -40,18 +42,23 @@ class Preset:
 
     def __post_init__(self) -> None:
         if not self.ensemble:
-            raise TreetokError("a committee has at least one member")
-        if len(self.ensemble) > 1 and not self.decoding.expected_spans:
-            raise TreetokError("trees as in the paper come from one composition model, not from several")
+            raise TreetokError("an ensemble has at least one member")
+        if self.ensemble[0].method == "trees":
+            raise TreetokError("the first member of an ensemble has no trees to take morphemes from")
+        if len(self.ensemble) > 1 and not self.decoding.mbr:
+            raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
+        for name in ("max_epochs", "max_words"):
+            if getattr(self, name) < 1:
+                raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
 
-    def settings_of_member(self, number: int) -> TrainingConfig:
-        """What the members are trained with: all the same but for the seed."""
+    def training_of_member(self, number: int) -> TrainingConfig:
+        """All members are trained alike but for the seed."""
         return dataclasses.replace(self.training, seed=self.training.seed + number)
 
     def for_text(self, running_words: int, seed: int) -> Preset:
         """With the seed, and with fewer steps where the text is small."""
         words_per_step = self.training.sequences * self.training.words_per_sequence
-        steps = min(self.training.steps, max(20, self.max_epochs * running_words // words_per_step))
+        steps = min(self.training.steps, max(FEWEST_STEPS, self.max_epochs * running_words // words_per_step))
         warmup = min(self.training.warmup_steps, steps // 4)
         return dataclasses.replace(
             self,
@@ -60,29 +67,25 @@ class Preset:
         )
 
 
+# Another seed with the same morphemes adds nothing; other morphemes do (docs/lab-notes.md).
+BPE = MorphemeConfig("bpe", 10_000)
+UNIGRAM = MorphemeConfig("unigram", 10_000, count_power=0.5)
+STEMS = MorphemeConfig("stems", 13_000, count_power=0.5)
+# Strings that the trees of the members before it suggest.
+TREES = MorphemeConfig("trees", 24_000)
+LARGE_UNIGRAM = MorphemeConfig("unigram", 20_000, count_power=0.5)
+
 PRESETS = {
-    "paper": Preset(
-        ModelConfig(language_model=LanguageModelConfig(dropout=0.1), chart="pruned"),
-        TrainingConfig(
-            steps=12_000,
-            sequences=1024,
-            learning_rate=5e-4,
-            parser_learning_rate_factor=20.0,
-            warmup_steps=1200,
-            final_lr_ratio=0.0,
-        ),
-        parser=ParserConfig(max_morpheme_length=0),
-        distillation=DistillationConfig(learn_subtrees=True),
-        decoding=GREEDY,
+    "best": Preset(
+        training=TrainingConfig(steps=2800),
+        ensemble=(BPE, UNIGRAM, STEMS, TREES, LARGE_UNIGRAM),
+        parser=ParserConfig(dimension=128, hidden=256),
+        distillation=DistillationConfig(epochs=15, dropout=0.1),
+        pseudo_words=900_000,
     ),
-    # The same vocabulary twice, with other seeds, adds nothing; other vocabularies do (docs/training.md).
     "fast": Preset(
         training=TrainingConfig(steps=3000),
-        ensemble=(
-            MorphemeConfig("bpe", 10_000),
-            MorphemeConfig("unigram", 10_000, count_power=0.5),
-            MorphemeConfig("stems", 13_000, count_power=0.5),
-        ),
+        ensemble=(BPE, UNIGRAM, STEMS),
         parser=ParserConfig(dimension=128, hidden=256),
         distillation=DistillationConfig(epochs=20, dropout=0.1),
         pseudo_words=600_000,
@@ -100,13 +103,30 @@ PRESETS = {
         pseudo_words=20_000,
         max_epochs=200,
     ),
+    "paper": Preset(
+        ModelConfig(language_model=LanguageModelConfig(dropout=0.1), chart="pruned"),
+        TrainingConfig(
+            steps=12_000,
+            sequences=1024,
+            learning_rate=5e-4,
+            parser_learning_rate_factor=20.0,
+            warmup_steps=1200,
+            final_lr_ratio=0.0,
+        ),
+        parser=ParserConfig(max_morpheme_length=0),
+        distillation=DistillationConfig(learn_subtrees=True),
+        decoding=GREEDY,
+    ),
 }
 
 
 def preset_named(name: str | None, device: str) -> Preset:
-    """A preset by name; without a name `fast` on a GPU and `tiny` on a CPU."""
-    if name is None:
-        name = "fast" if device.startswith("cuda") else "tiny"
+    """A preset by name; without a name, `fast` on a GPU and `tiny` on a CPU."""
+    name = default_preset(device) if name is None else name
     if not isinstance(name, str) or name not in PRESETS:
         raise TreetokError(f"unknown preset {name!r}: choose {', '.join(PRESETS)}")
     return PRESETS[name]
+
+
+def default_preset(device: str) -> str:
+    return "fast" if device.startswith("cuda") else "tiny"

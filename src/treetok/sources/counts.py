@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError
-from treetok.spans import I64, U64, SpanTable
+from treetok.spans import I64, U64, SpanTable, walk_trees
 
 # An n-gram seen once says no more than one never seen: inside a known word, leaving it out changes no tree.
 LEAST_COUNT = 2
 # Bounds the memory of one batch; every cell is one span of one word.
-CELLS_AT_ONCE = 4_000_000
+SPANS_PER_BATCH = 4_000_000
 
 
 def run_starts(values: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
@@ -84,47 +84,37 @@ class CountTrees:
         """Minus the depth of every split in the tree of the word."""
         scores: list[npt.NDArray[np.float32]] = []
         batch: list[str] = []
-        cells = 0
+        spans = 0
         for word in words:
             batch.append(word)
-            cells += len(word) * (len(word) + 1) // 2
-            if cells >= CELLS_AT_ONCE:
+            spans += len(word) * (len(word) + 1) // 2
+            if spans >= SPANS_PER_BATCH:
                 scores += self._batch_scores(batch)
-                batch, cells = [], 0
+                batch, spans = [], 0
         return scores + self._batch_scores(batch)
 
     def _batch_scores(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
         if not words:
             return []
-        cells = SpanTable(words)
-        counts = np.zeros(cells.total, dtype=np.int64)
-        for word, start, width, hashes in cells.by_width():
-            counts[cells.number(word, np.int64(width), start)] = self.look_up(hashes)  # type: ignore[arg-type]
+        spans = SpanTable(words)
+        counts = np.zeros(spans.total, dtype=np.int64)
+        for word, start, width, hashes in spans.by_width():
+            counts[spans.number(word, np.int64(width), start)] = self.look_up(hashes)  # type: ignore[arg-type]
 
-        depths_of_words = np.cumsum(np.maximum(cells.lengths - 1, 0))
-        first_split = depths_of_words - np.maximum(cells.lengths - 1, 0)
-        depths = np.zeros(int(depths_of_words[-1]), dtype=np.float32)
-        word = np.flatnonzero(cells.lengths > 1)
-        start, end = np.zeros_like(word), cells.lengths[word]
-        depth = 0
-        while len(word):
-            # One row for every way to split every span of this depth.
-            ways = end - start - 1
-            row = np.repeat(np.arange(len(word)), ways)
-            left_width = np.arange(len(row)) - (np.cumsum(ways) - ways)[row] + 1
+        def best_split(word: I64, start: I64, end: I64) -> I64:
+            # One row for every split of every span.
+            splits = end - start - 1
+            row = np.repeat(np.arange(len(word)), splits)
+            left_width = np.arange(len(row)) - (np.cumsum(splits) - splits)[row] + 1
             row_word, row_start = word[row], start[row]
             smaller = np.minimum(
-                counts[cells.number(row_word, left_width, row_start)],
-                counts[cells.number(row_word, (end - start)[row] - left_width, row_start + left_width)],
+                counts[spans.number(row_word, left_width, row_start)],
+                counts[spans.number(row_word, (end - start)[row] - left_width, row_start + left_width)],
             )
-            best = np.maximum.reduceat(smaller, np.cumsum(ways) - ways)
+            best = np.maximum.reduceat(smaller, np.cumsum(splits) - splits)
             candidates = np.flatnonzero(smaller == best[row])
             leftmost = candidates[run_starts(row[candidates])]
-            middle = start + left_width[leftmost]
-            depths[first_split[word] + middle - 1] = -depth
-            word = np.concatenate([word, word])
-            start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
-            going_on = end - start > 1
-            word, start, end = word[going_on], start[going_on], end[going_on]
-            depth += 1
-        return np.split(depths, depths_of_words[:-1])
+            middle: I64 = start + left_width[leftmost]
+            return middle
+
+        return walk_trees(spans.lengths, best_split)

@@ -38,12 +38,24 @@ Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
 
 
+# Keys of settings as version 0.1.0 called them.
+RENAMED_SETTINGS = {
+    "cut_as_the_model_would_of_unseen_words": "parser_agreement_unseen",
+    "whole_trees_as_the_model_on_unseen_words": "parser_tree_agreement_unseen",
+    "members": "ensemble",
+}
+
+
+def shipped_directory() -> Path:
+    return Path(str(resources.files("treetok").joinpath("shipped")))
+
+
 def shipped_names() -> list[str]:
     """The tokenizers that come with the package."""
     return sorted(
         folder.name
-        for folder in resources.files("treetok").joinpath("shipped").iterdir()
-        if folder.is_dir() and folder.joinpath(HEAD).is_file()
+        for folder in shipped_directory().iterdir()
+        if folder.joinpath(HEAD).is_file()
     )
 
 
@@ -58,7 +70,7 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
                 TreetokWarning,
                 stacklevel=4,
             )
-        return Path(str(resources.files("treetok").joinpath("shipped", name)))
+        return shipped_directory() / name
     directory = Path(name)
     try:
         is_there = directory.is_dir()
@@ -98,14 +110,18 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
     with damage_named(directory):
         profile = profile_named(head["profile"])
         files, special_tokens = head["files"], head["special_tokens"]
-        contents = {name: read_checked(find_file(directory, name), files[name]) for name in FILES if name in files}
+        contents = {
+            name: read_checked(place_of(directory, name, files[name]), files[name])
+            for name in FILES
+            if name in files
+        }
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
         if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
             raise TreetokError("the special tokens are not named and numbered")
         fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
         if not isinstance(fewest_tokens, bool):
             raise TreetokError(f"fewest_tokens is true or false, not {fewest_tokens!r}")
-        settings = dict(head["settings"])
+        settings = {RENAMED_SETTINGS.get(name, name): value for name, value in head["settings"].items()}
         json.dumps(settings, ensure_ascii=False).encode()
         source_name = head["trees"]
     lexicon = Lexicon("", np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint8))
@@ -166,6 +182,15 @@ def read_head(path: Path) -> dict[str, Any]:
             f"{path} has format version {head['format']}, this treetok reads up to {FORMAT}: upgrade treetok"
         )
     return head
+
+
+def place_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
+    """Where a file stands. Shipped tokenizers share some, which stand beside their directories; the files of others
+    are in the directory itself, whatever they say."""
+    shared = expected.get("shared")
+    if shared is not None and directory.parent == shipped_directory() and Path(shared).name == shared:
+        return directory.parent / str(shared)
+    return find_file(directory, name)
 
 
 def read_checked(path: Path, expected: dict[str, Any]) -> bytes:

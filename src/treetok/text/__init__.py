@@ -37,6 +37,9 @@ class Profile(Protocol):
         """The letters a word's tree is read off: the last `len(letters)` characters of the word, in some
         other form perhaps, without a leading space."""
 
+    def align(self, word: str) -> str:
+        """A word of another profile in letters of this one, one character for one character."""
+
     def in_running_text(self, word: str) -> str:
         """A bare word as it stands inside a sentence."""
 

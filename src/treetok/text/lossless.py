@@ -61,6 +61,9 @@ class Lossless:
             return lowered
         return "".join(character.lower()[0] for character in bare)
 
+    def align(self, word: str) -> str:
+        return self.letters(word)
+
     def in_running_text(self, word: str) -> str:
         """
         >>> Lossless().in_running_text("surf"), Lossless().in_running_text("'s")

@@ -89,5 +89,14 @@ class Uncased:
     def letters(self, word: str) -> str:
         return word
 
+    def align(self, word: str) -> str:
+        """
+        >>> Uncased().align("Café"), Uncased().align("東京"), Uncased().align(" surf")
+        ('cafe', '東京', ' surf')
+        """
+        if word.isascii():
+            return word.lower()
+        return "".join((NORMAL_CHARACTERS[ord(character)].strip() or character)[0] for character in word)
+
     def in_running_text(self, word: str) -> str:
         return word

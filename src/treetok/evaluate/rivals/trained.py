@@ -20,12 +20,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from treetok.corpus.characters import covering_characters
 from treetok.corpus.counts_as_text import counts_as_text
 from treetok.errors import TreetokError, whole_number
 from treetok.evaluate.rivals.wordwise import CONTRACTION, Cuts, CutWord, WordwiseContestant, check_cuts, words_of
 from treetok.text import Profile, profile_named
-from treetok.tokens import UNKNOWN, byte_name
-from treetok.training import base_entries, covering_characters
+from treetok.tokens import UNKNOWN, base_entries, byte_name
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -82,7 +82,7 @@ def train_rival(
     alphabet = covering_characters(words, character_coverage)
     # What TreeTok sets aside: special tokens, bytes, ASCII characters that the text lacks.
     reserved = len(profile.default_special_tokens)
-    reserved += len([entry for entry in base_entries(profile) if entry not in alphabet])
+    reserved += len([entry for entry in base_entries(profile.byte_fallback) if entry not in alphabet])
     size = whole_number("the size of a rival", size, least=1)
     if size > LARGEST_SIZE:
         # The trainers take memory for as many entries as they are asked for.

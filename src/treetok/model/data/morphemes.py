@@ -45,14 +45,14 @@ class MorphemeVocabulary:
 @dataclass(frozen=True)
 class MorphemeConfig:
     """
-    how: `bpe`, `unigram`, `stems` (two fifths from BPE, the others words that most other words begin or end with),
-        or the name of a file with one string a line.
+    method: `bpe`, `unigram`, `stems` (two fifths from BPE, the others words that most other words begin or end
+        with), `trees` (strings that the trees of other models suggest), or a file with one string per line.
     size: characters counted in, as in the paper, whose 10 000 come from BPE; a file is taken as a whole.
     count_power: words are counted by this power of how often they occur. Below 1, frequent whole words take less
         of the room, and stems of rarer words get some.
     """
 
-    how: str = "bpe"
+    method: str = "bpe"
     size: int = 10_000
     max_characters: int = 1000
     count_power: float = 1.0
@@ -62,19 +62,26 @@ class MorphemeConfig:
             raise TreetokError("a morpheme vocabulary has at least one string")
 
 
-def find_morphemes(word_counts: Mapping[str, int], settings: MorphemeConfig | None = None) -> MorphemeVocabulary:
-    """A morpheme vocabulary from the words of a corpus."""
+def find_morphemes(
+    word_counts: Mapping[str, int], settings: MorphemeConfig | None = None, suggested: Iterable[str] | None = None
+) -> MorphemeVocabulary:
+    """A morpheme vocabulary from the words of a corpus; `suggested` are the strings of the method `trees`."""
     settings = settings or MorphemeConfig()
     characters = [character for character, _ in characters_by_count(word_counts)[: settings.max_characters]]
-    if settings.how in ("bpe", "unigram", "stems"):
+    strings: Iterable[str]
+    if settings.method == "trees":
+        if suggested is None:
+            raise TreetokError("morphemes of method 'trees' need the trees of other models")
+        strings = suggested
+    elif settings.method in ("bpe", "unigram", "stems"):
         counts = word_counts if settings.count_power == 1 else by_root(word_counts, settings.count_power)
-        if settings.how == "stems":
+        if settings.method == "stems":
             strings = trained_pieces(counts, "bpe", settings.size * 2 // 5, settings.max_characters)
             strings += words_within_words(word_counts, set(strings))[: settings.size - len(strings)]
         else:
-            strings = trained_pieces(counts, settings.how, settings.size, settings.max_characters)
+            strings = trained_pieces(counts, settings.method, settings.size, settings.max_characters)
     else:
-        strings = read_word_list(Path(settings.how))
+        strings = read_word_list(Path(settings.method))
     known = set(characters)
     return MorphemeVocabulary(characters, [s for s in strings if len(s) > 1 and known.issuperset(s)])
 

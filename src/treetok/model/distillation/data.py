@@ -1,4 +1,4 @@
-"""What a parser learns from: the trees of words, of their subtrees, of made-up words.
+"""What the parser is distilled from: the trees of words and of their subtrees.
 
 Shapes: N words in all, W words of a batch, S splits, C spans, M new subtrees.
 """
@@ -6,7 +6,6 @@ Shapes: N words in all, W words of a batch, S splits, C spans, M new subtrees.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,11 @@ from torch import Tensor
 from treetok.errors import TreetokError
 from treetok.model.losses.parser_loss import depths_of_splits, parser_loss, splits_of_spans
 from treetok.model.network.parser import Parser, ParserTable
-
-# Words of one or two letters have one tree.
-SHORTEST_WORD = 3
-WORDS_PER_BATCH = 20_000
-# Not a letter of any word.
-BEFORE_A_WORD, BEHIND_A_WORD = "\n" * 4, "\n"
+from treetok.sources.agreement import SHORTEST_WORD, WORDS_PER_BATCH
 
 
 class DistillationData:
-    """All words and their trees on the device."""
+    """All words and their trees, on the device."""
 
     def __init__(
         self,
@@ -39,13 +33,13 @@ class DistillationData:
         self.lengths = np.array([len(word) for word in words], dtype=np.int64)
         self.depths_NS, self.weights_N, self.table = depths_NS, weights_N, table
 
-    def numbers(self, words: npt.NDArray[np.int64]) -> Tensor:
+    def on_device(self, words: npt.NDArray[np.int64]) -> Tensor:
         numbers = torch.from_numpy(words)
         # Without waiting for what the device is still doing.
         return numbers.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else numbers
 
     def loss(self, parser: Parser, words: npt.NDArray[np.int64]) -> Tensor:
-        numbers, widest = self.numbers(words), int(self.lengths[words].max())
+        numbers, widest = self.on_device(words), int(self.lengths[words].max())
         batch = self.table.take(numbers, widest)
         depths_WS = self.depths_NS[:, : widest - 1].index_select(0, numbers)
         weights_W = self.weights_N.index_select(0, numbers)
@@ -53,11 +47,11 @@ class DistillationData:
 
     @torch.no_grad()
     def agreement(self, parser: Parser, words: npt.NDArray[np.int64], at_once: int) -> float:
-        """The share of words whose whole tree the parser tells."""
+        """The share of words whose whole tree the parser predicts."""
         parser.eval()
         agreeing = torch.zeros((), dtype=torch.int64, device=self.device)
         for start in range(0, len(words), at_once):
-            numbers = self.numbers(words[start : start + at_once])
+            numbers = self.on_device(words[start : start + at_once])
             batch = self.table.take(numbers)
             depths_WS = depths_of_splits(parser(batch), batch.lengths_W)
             agreeing += (depths_WS == self.depths_NS.index_select(0, numbers)).all(1).sum()
@@ -69,18 +63,18 @@ def depths_of_words(scores_of_words: Sequence[Any], words: Sequence[str], device
     """The depth of every split of every word, 0 behind the last one."""
     splits = max(map(len, words)) - 1
     if len(scores_of_words) != len(words):
-        raise TreetokError(f"the teacher of the parser gave {len(scores_of_words)} answers for {len(words)} words")
+        raise TreetokError(f"the parser's teacher gave {len(scores_of_words)} answers for {len(words)} words")
     depths_NS = torch.zeros((len(words), splits), dtype=torch.int16, device=device)
     for start in range(0, len(words), WORDS_PER_BATCH):
         batch = words[start : start + WORDS_PER_BATCH]
         scores = scores_of_words[start : start + WORDS_PER_BATCH]
         lengths = np.array([len(word) for word in batch])
         if [len(of_word) for of_word in scores] != (lengths - 1).tolist():
-            raise TreetokError("the teacher of the parser gave no score for each split of each word")
+            raise TreetokError("the parser's teacher gave no score for each split of each word")
         scores_WS = np.zeros((len(batch), splits), dtype=np.float64)
         scores_WS[np.arange(splits) < (lengths - 1)[:, None]] = np.concatenate(scores)
         if not np.isfinite(scores_WS).all():
-            raise TreetokError("the teacher of the parser gave a score that is not a finite number")
+            raise TreetokError("the parser's teacher gave a score that is not a finite number")
         depths_WS = depths_of_splits(torch.from_numpy(scores_WS).to(device), torch.from_numpy(lengths).to(device))
         depths_NS[start : start + len(batch)] = depths_WS.to(torch.int16)
     return depths_NS
@@ -116,32 +110,3 @@ def subtrees_of(words: list[str], depths_NS: Tensor, chosen: npt.NDArray[np.int6
         depths_MS = depths_MS - depths_WS[word_M, split_M][:, None]
         depths.append(depths_MS.masked_fill(at_S >= wide_M[:, None], 0))
     return strings, torch.cat(depths)
-
-
-def pseudo_words(words: Sequence[str], how_many: int, seed: int = 0) -> list[str]:
-    """Strings none of which is a word, though any few letters of them follow one another in some word: more to
-    learn from, where a teacher can tell their trees. There may be fewer than asked for.
-
-    Letters are drawn one by one, as often as they stand behind the last four in different words."""
-    words = [word for word in words if BEHIND_A_WORD not in word]
-    known, longest = set(words), max(map(len, words), default=0)
-    letters_behind: dict[str, list[str]] = {}
-    for word in words:
-        written = BEFORE_A_WORD + word + BEHIND_A_WORD
-        for at in range(len(BEFORE_A_WORD), len(written)):
-            letters_behind.setdefault(written[at - len(BEFORE_A_WORD) : at], []).append(written[at])
-    random = Random(seed)
-    made: dict[str, None] = {}
-    for _ in range(2 * how_many):
-        if len(made) == how_many or not words:
-            break
-        string = BEFORE_A_WORD
-        letter = ""
-        while letter != BEHIND_A_WORD and len(string) <= len(BEFORE_A_WORD) + longest:
-            string += letter
-            follow = letters_behind[string[-len(BEFORE_A_WORD) :]]
-            letter = follow[int(random.random() * len(follow))]
-        string = string[len(BEFORE_A_WORD) :]
-        if SHORTEST_WORD <= len(string) <= longest and string not in known:
-            made[string] = None
-    return list(made)

@@ -1,10 +1,11 @@
-"""Checkpoints: what is needed to go on exactly where training stopped, in files of moderate size."""
+"""Checkpoints: what is needed to continue exactly where training stopped, in files of moderate size."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import safetensors
 import safetensors.torch
 import torch
 
+from treetok.differences import first_difference
 from treetok.errors import TreetokError
 from treetok.model.training.trainer import Trainer
 from treetok.storage.atomic import find_file, save_atomically
@@ -20,51 +22,83 @@ HEAD = "checkpoint.json"
 PARAMETERS = "parameters.safetensors"
 # The two moments of Adam, a file each.
 MOMENTS = {"exp_avg": "first_moments.safetensors", "exp_avg_sq": "second_moments.safetensors"}
-FILES = [HEAD, PARAMETERS, *MOMENTS.values()]
+BEST_PARAMETERS = "best_parameters.safetensors"
+FILES = [HEAD, PARAMETERS, *MOMENTS.values(), BEST_PARAMETERS]
 
 
-def what_must_agree(trainer: Trainer) -> dict[str, Any]:
-    """A checkpoint is of use to a run of the same model on the same vocabulary and schedule only."""
+def save_checkpoint(trainer: Trainer, directory: Path) -> None:
+    """Write the checkpoint of a trainer; the one that is there survives whatever goes wrong."""
+    progress = {"step": trainer.step, "seconds": trainer.seconds_spent}
+    write_checkpoint(directory, trainer.learner, trainer.optimiser, progress, run_of(trainer))
+
+
+def load_checkpoint(trainer: Trainer, directory: Path) -> None:
+    """Continue from a checkpoint: parameters, optimiser and step become what they were."""
+    progress = read_checkpoint(
+        directory, trainer.learner, trainer.optimiser, run_of(trainer), trainer.config.steps
+    )
+    trainer.step = progress["step"]
+    trainer.seconds_before = float(progress.get("seconds", 0.0))
+
+
+def run_of(trainer: Trainer) -> dict[str, Any]:
+    """A checkpoint is of use only to a run of the same model on the same text, morphemes and schedule."""
     return {
         "config": dataclasses.asdict(trainer.learner.config),
-        "settings": dataclasses.asdict(trainer.settings),
+        "training": dataclasses.asdict(trainer.config),
         "morphemes": trainer.learner.composition.embedding.num_embeddings,
         "text": trainer.fingerprint,
     }
 
 
-def save_checkpoint(trainer: Trainer, directory: Path) -> None:
-    """Write a checkpoint; the one that is there survives whatever goes wrong."""
-    parameters = dict(trainer.learner.named_parameters())
+def write_checkpoint(
+    directory: Path,
+    model: torch.nn.Module,
+    optimiser: torch.optim.Optimizer,
+    progress: Mapping[str, Any],
+    run: Mapping[str, Any],
+    best: Mapping[str, torch.Tensor] | None = None,
+) -> None:
+    """progress: how far training is, `step` among it; run: what must be the same where it continues; best: the
+    parameters to keep if nothing better comes."""
+    parameters = dict(model.named_parameters())
     contents = {PARAMETERS: safetensors.torch.save({name: p.detach().cpu() for name, p in parameters.items()})}
     for moment, file in MOMENTS.items():
         moments = {
-            name: trainer.optimiser.state[p][moment].detach().cpu()
+            name: optimiser.state[p][moment].detach().cpu()
             for name, p in parameters.items()
-            if p in trainer.optimiser.state
+            if p in optimiser.state
         }
         contents[file] = safetensors.torch.save(moments)
+    if best:
+        contents[BEST_PARAMETERS] = safetensors.torch.save({name: p.detach().cpu() for name, p in best.items()})
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    head = {"step": trainer.step, **what_must_agree(trainer), "sha256": sums}
+    head = {**progress, **run, "sha256": sums}
     contents[HEAD] = (json.dumps(head, indent=1) + "\n").encode()
     save_atomically(directory, contents, HEAD)
 
 
-def load_checkpoint(trainer: Trainer, directory: Path) -> None:
-    """Go on from a checkpoint: parameters, optimiser and step become what they were."""
+def read_checkpoint(
+    directory: Path,
+    model: torch.nn.Module,
+    optimiser: torch.optim.Optimizer,
+    run: Mapping[str, Any],
+    last_step: int,
+) -> dict[str, Any]:
+    """Put a checkpoint into a model and its optimiser; returns its head, with `best` where there are such
+    parameters."""
     head_path = find_file(directory, HEAD)
     try:
-        head = json.loads(head_path.read_text(encoding="utf-8"))
+        head: dict[str, Any] = json.loads(head_path.read_text(encoding="utf-8"))
         step, sums = head["step"], head["sha256"]
-        for name, here in what_must_agree(trainer).items():
+        for name, here in json.loads(json.dumps(run)).items():
             there = head[name]
             if there != here:
-                raise TreetokError(
-                    f"the checkpoint in {directory} is of another run: {name}: {difference(there, here)}"
-                )
-        if type(step) is not int or not 0 <= step <= trainer.settings.steps:
+                difference = first_difference(there, here)
+                raise TreetokError(f"the checkpoint in {directory} is of another run: {name}: {difference}")
+        if type(step) is not int or not 0 <= step <= last_step:
             raise ValueError(f"there is no step {step!r}")
-        parameters = dict(trainer.learner.named_parameters())
+        parameters = dict(model.named_parameters())
         saved = read_tensors(find_file(directory, PARAMETERS), sums[PARAMETERS], parameters)
         moments = {
             moment: read_tensors(
@@ -72,6 +106,8 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
             )
             for moment, file in MOMENTS.items()
         }
+        if BEST_PARAMETERS in sums:
+            head["best"] = read_tensors(find_file(directory, BEST_PARAMETERS), sums[BEST_PARAMETERS], parameters)
     except FileNotFoundError as error:
         raise TreetokError(
             f"there is no checkpoint in {directory}: {Path(error.filename).name} is missing"
@@ -80,21 +116,31 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
         raise TreetokError(f"cannot read the checkpoint in {directory}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise TreetokError(f"{head_path} is damaged: {error}") from None
-    trainer.optimiser.state.clear()
+    put_tensors(parameters, saved, optimiser, moments, step)
+    return head
+
+
+def put_tensors(
+    parameters: Mapping[str, torch.nn.Parameter],
+    saved: Mapping[str, torch.Tensor],
+    optimiser: torch.optim.Optimizer,
+    moments: Mapping[str, Mapping[str, torch.Tensor]],
+    step: int,
+) -> None:
+    optimiser.state.clear()
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(saved[name])
-            # What an objective makes no use of has no moments.
+            # Parameters that the objective does not use have no moments.
             if all(name in tensors for tensors in moments.values()):
-                trainer.optimiser.state[parameter] = {
+                optimiser.state[parameter] = {
                     "step": torch.tensor(float(step), device=parameter.device),
                     **{moment: tensors[name].to(parameter.device) for moment, tensors in moments.items()},
                 }
-    trainer.step = step
 
 
 def read_tensors(
-    path: Path, sha256: str, expected: dict[str, torch.nn.Parameter], may_lack_some: bool = False
+    path: Path, sha256: str, expected: Mapping[str, torch.nn.Parameter], may_lack_some: bool = False
 ) -> dict[str, torch.Tensor]:
     """The tensors of a file, if they are those of the model in name and shape."""
     content = path.read_bytes()
@@ -108,12 +154,3 @@ def read_tensors(
     if {name: tensor.shape for name, tensor in tensors.items()} != {n: p.shape for n, p in expected.items()}:
         raise TreetokError(f"{path} is damaged: its tensors are not those of the model")
     return tensors
-
-
-def difference(there: Any, here: Any) -> str:
-    """Where two descriptions differ first."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        for key in sorted({*there, *here}):
-            if there.get(key) != here.get(key):
-                return f"{key}: {difference(there.get(key), here.get(key))}"
-    return f"{there} there, {here} here"

@@ -10,9 +10,8 @@ import dataclasses
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from treetok.model.data.batches import mixed_seed
 from treetok.model.data.padding import enough_for, fits, pad_batch, sizes_of
 from treetok.model.losses.objectives import Batch
 from treetok.model.training.trainer import Trainer
@@ -63,7 +62,8 @@ class CudaGraphTrainer(Trainer):
     def _forward_and_backward(self) -> Tensor:
         losses = self.learner(self._static)
         losses.total.backward()
-        return torch.stack([losses.character, losses.span, losses.next_word]).detach()
+        stacked: Tensor = losses.stacked().detach()
+        return stacked
 
     def _draw(self, step: int) -> Batch:
         """The batch of a step at the fixed size."""
@@ -75,7 +75,7 @@ class CudaGraphTrainer(Trainer):
             batch = self.maker.draw(step + tries * NEXT_TRY)
         return pad_batch(batch, self.room)
 
-    def take_step(self) -> Tensor:
+    def forward_backward(self) -> Tensor:
         if self._graph is None:
             self._prepare()
         assert self._graph is not None
@@ -86,14 +86,12 @@ class CudaGraphTrainer(Trainer):
             main.wait_stream(self._side)
         torch._foreach_copy_(tensors_of(self._static), tensors_of(self._next[1]))
         self._side.wait_stream(main)
-        torch.manual_seed(mixed_seed(self.settings.seed + 1, self.step))
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate_at(self.step)
         self._graph.replay()
-        nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip, foreach=True)
-        self.optimiser.step()
-        losses = self._losses.clone()
-        self.step += 1
+        return self._losses.clone()
+
+    def take_step(self) -> Tensor:
+        losses = super().take_step()
+        # The next batch is planned while the GPU is still busy with this step.
         with torch.cuda.stream(self._side):
             self._next = (self.step, self._draw(self.step))
         return losses

@@ -29,6 +29,7 @@ from treetok.model.data.batches import BatchMaker, DrawnWords
 from treetok.model.losses.objectives import Batch, Losses, TreeLearner, WholeBatch
 from treetok.model.network.composition import precise
 from treetok.model.training.trainer import StepReport, Trainer, TrainingConfig
+from treetok.processes import is_first_process
 
 
 @contextmanager
@@ -65,11 +66,6 @@ def joined_processes(device: str) -> Iterator[str]:
 def several_processes() -> bool:
     """Whether this process trains together with others."""
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
-
-
-def is_first_process() -> bool:
-    """Whether it is for this process to write and to say something: of several only one does."""
-    return not several_processes() or dist.get_rank() == 0
 
 
 @dataclass(frozen=True)
@@ -162,15 +158,15 @@ class DataParallelTrainer(Trainer):
         self,
         learner: TreeLearner,
         maker: BatchMaker,
-        settings: TrainingConfig,
+        config: TrainingConfig,
         validation_batches: Sequence[Batch] = (),
     ) -> None:
-        if settings.sequences < dist.get_world_size():
+        if config.sequences < dist.get_world_size():
             raise TreetokError(
-                f"batches of {settings.sequences} sequences cannot be shared by {dist.get_world_size()} processes:"
+                f"batches of {config.sequences} sequences cannot be shared by {dist.get_world_size()} processes:"
                 " there must be a sequence for each"
             )
-        super().__init__(learner, maker, settings, validation_batches)
+        super().__init__(learner, maker, config, validation_batches)
         learner.whole_batch = SharedBatch()
         if self.device.type == "cuda":
             learner.use_gpu()

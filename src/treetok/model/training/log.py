@@ -6,6 +6,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -72,8 +73,8 @@ class TrainingLog:
         self._curves: Curves | None = None
         self._has_begun = False
 
-    def write(self, report: StepReport) -> None:
-        """Add a report."""
+    def write(self, report: StepReport, further: Mapping[str, object] | None = None) -> None:
+        """Add a report, and further figures to its line."""
         figures = report.figures()
         try:
             if not self._has_begun:
@@ -81,7 +82,7 @@ class TrainingLog:
                 self._curves = self._open_curves()
                 self._has_begun = True
             with (self.directory / LINES).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(figures) + "\n")
+                file.write(json.dumps({**figures, **(further or {})}) + "\n")
             if self._curves is not None:
                 # Without a parser its loss is 0 throughout: no curve.
                 names = [name for name in TAGS if name in figures and (name != "parser" or report.parser)]

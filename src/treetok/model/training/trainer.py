@@ -7,52 +7,59 @@ from a checkpoint does what an uninterrupted one would have done.
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
 
 import torch
 from torch import nn
 
 from treetok.errors import TreetokError
+from treetok.interrupt import stop_signal
 from treetok.model.data.batches import BatchMaker, mixed_seed
 from treetok.model.losses.objectives import Batch, Losses, TreeLearner
+from treetok.model.training.schedule import warmup_cosine
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Batches of `sequences` times `words_per_sequence` running words; learning rate with warm-up and decay."""
+    """Batches of `sequences` times `words_per_sequence` running words; learning rate with warm-up and decay.
+
+    parser_learning_rate_factor: the parser of pruned charts has to keep up with its teacher; the paper's learns 20
+        times as fast.
+    final_lr_ratio: what is left of the learning rate at the end.
+    validation_share: the share of the running words, at the end of the corpus, that is never trained on.
+    """
 
     steps: int = 4000
     sequences: int = 256
     words_per_sequence: int = 96
     learning_rate: float = 1e-3
-    # The parser of pruned charts has to keep up with its teacher: the paper's learns 20 times as fast.
     parser_learning_rate_factor: float = 1.0
     warmup_steps: int = 200
-    # What is left of the learning rate at the end.
     final_lr_ratio: float = 0.05
     weight_decay: float = 0.01
-    clip: float = 1.0
+    clip_norm: float = 1.0
     seed: int = 0
-    # Of the running words, those at the end of the corpus that are never trained on.
     validation_share: float = 0.005
 
-    def learning_rate_at(self, step: int) -> float:
-        """
-        >>> settings = TrainingConfig(steps=100, warmup_steps=10, learning_rate=1.0, final_lr_ratio=0.0)
-        >>> [round(settings.learning_rate_at(step), 3) for step in (0, 9, 55, 100)]
+    def __post_init__(self) -> None:
+        for name in ("steps", "sequences", "words_per_sequence"):
+            if getattr(self, name) < 1:
+                raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not self.learning_rate > 0:
+            raise TreetokError(f"learning_rate must be above 0, not {self.learning_rate}")
+
+    def learning_rate_at(self, step: int, done: float = 0.0) -> float:
+        """The learning rate of a step; `done` is the share of a time budget that is spent, where there is one.
+
+        >>> config = TrainingConfig(steps=100, warmup_steps=10, learning_rate=1.0, final_lr_ratio=0.0)
+        >>> [round(config.learning_rate_at(step), 3) for step in (0, 9, 55, 100)]
         [0.1, 1.0, 0.5, 0.0]
         """
-        if step < self.warmup_steps:
-            return self.learning_rate * (step + 1) / self.warmup_steps
-        share = (step - self.warmup_steps) / max(1, self.steps - self.warmup_steps)
-        cosine = (1 + math.cos(math.pi * min(1.0, share))) / 2
-        return self.learning_rate * (self.final_lr_ratio + (1 - self.final_lr_ratio) * cosine)
+        # The first step is taken at 1 / warmup_steps of the rate, not at 0.
+        position = max(step, min(step + 1, self.warmup_steps), done * self.steps)
+        return self.learning_rate * warmup_cosine(position, self.warmup_steps, self.steps, self.final_lr_ratio)
 
 
 @dataclass(frozen=True)
@@ -106,43 +113,65 @@ class Trainer:
         self,
         learner: TreeLearner,
         maker: BatchMaker,
-        settings: TrainingConfig,
+        config: TrainingConfig,
         validation_batches: Sequence[Batch] = (),
     ) -> None:
-        self.learner, self.maker, self.settings = learner, maker, settings
+        self.learner, self.maker, self.config = learner, maker, config
         self.validation_batches = validation_batches
         self.device = next(learner.parameters()).device
         self.step = 0
         # Tells texts apart: a checkpoint is of no use to another one.
         self.fingerprint = ""
+        # A time budget: the learning rate decays with time where steps would take longer. The result then depends
+        # on the machine.
+        self.seconds = math.inf
+        self.seconds_before = 0.0
+        self._began = time.monotonic()
         of_parser = [] if learner.parser is None else list(learner.parser.parameters())
         in_parser = set(map(id, of_parser))
         others = [parameter for parameter in learner.parameters() if id(parameter) not in in_parser]
         groups: list[dict[str, object]] = [{"params": others, "learning_rate_factor": 1.0}]
         if of_parser:
-            groups.append({"params": of_parser, "learning_rate_factor": settings.parser_learning_rate_factor})
+            groups.append({"params": of_parser, "learning_rate_factor": config.parser_learning_rate_factor})
         self.optimiser = torch.optim.AdamW(
             groups,
-            lr=settings.learning_rate,
+            lr=config.learning_rate,
             betas=(0.9, 0.98),
-            weight_decay=settings.weight_decay,
+            weight_decay=config.weight_decay,
             fused=True,
         )
 
     def take_step(self) -> torch.Tensor:
         """One step; returns its losses, still on the device."""
-        self.learner.train()
-        torch.manual_seed(mixed_seed(self.settings.seed + 1, self.step))
+        torch.manual_seed(mixed_seed(self.config.seed + 1, self.step))
+        learning_rate = self.config.learning_rate_at(self.step, self.budget_spent())
         for group in self.optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate_at(self.step) * group["learning_rate_factor"]
-        batch = self.maker.draw(self.step)
-        losses = self.learn_from(batch)
-        self.optimiser.zero_grad(set_to_none=True)
-        losses.total.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.learner.parameters(), self.settings.clip)
+            group["lr"] = learning_rate * group["learning_rate_factor"]
+        losses = self.forward_backward()
+        nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip_norm)
         self.optimiser.step()
         self.step += 1
-        return self.of_all(losses.stacked().detach())
+        return self.of_all(losses)
+
+    def forward_backward(self) -> torch.Tensor:
+        """The losses of this step's batch, as `Losses.stacked`; leaves their gradients in the parameters. This is
+        what other ways to run a step override."""
+        self.learner.train()
+        losses = self.learn_from(self.maker.draw(self.step))
+        self.optimiser.zero_grad(set_to_none=True)
+        losses.total.backward()  # type: ignore[no-untyped-call]
+        return losses.stacked().detach()
+
+    def budget_spent(self) -> float:
+        """The share of the time budget that is spent: 0 without one, 1 when training has to end."""
+        if math.isinf(self.seconds):
+            return 0.0
+        return min(1.0, (self.seconds_before + time.monotonic() - self._began) / max(self.seconds, 1e-9))
+
+    @property
+    def seconds_spent(self) -> float:
+        """Seconds of training, those before the last checkpoint included."""
+        return self.seconds_before + time.monotonic() - self._began
 
     def learn_from(self, batch: Batch) -> Losses:
         """The losses of a batch, from which gradients can be taken."""
@@ -178,43 +207,26 @@ class Trainer:
         until: int | None = None,
         validate_every: int = 500,
     ) -> bool:
-        """Train to the last step (or to `until`). Saves now and then and at the end; validates now and then and
-        after the last step of all. On SIGTERM or Ctrl-C it saves and stops; returns whether it came to the end."""
-        last = self.settings.steps if until is None else min(until, self.settings.steps)
-        words_per_step = self.maker.sequences * self.maker.words_per_sequence
+        """Train to the last step (or to `until`, or until the time budget is spent). Saves now and then and at the
+        end; validates now and then and after the last step of all. On SIGTERM or Ctrl-C it saves and stops;
+        returns whether it came to the end."""
+        last = self.config.steps if until is None else min(until, self.config.steps)
         with stop_signal() as stopped:
-            saved = reported = going_on = time.monotonic()
-            first_step = reported_step = self.step
-            while self.step < last:
+            self._began = saved = time.monotonic()
+            pace = Pace(self.maker.sequences * self.maker.words_per_sequence, self.step)
+            out_of_time = False
+            while self.step < last and not out_of_time:
                 losses = self.take_step()
-                is_end = self.step == self.settings.steps
+                if not math.isinf(self.seconds):
+                    (out_of_time,) = self.agreed(self.budget_spent() >= 1)
+                is_end = self.step == self.config.steps or out_of_time
                 validates = bool(self.validation_batches) and (self.step % validate_every == 0 or is_end)
                 if self.step % report_every == 0 or self.step == last or validates:
-                    character, span, next_word, *others = losses.tolist()
-                    of_parser = others[0] if others else 0.0
-                    if not math.isfinite(character + span + next_word + of_parser):
-                        raise NotANumber(self.step)
-                    now, steps = time.monotonic(), self.step - reported_step
-                    self._tell(
-                        report,
-                        StepReport(
-                            self.step,
-                            character,
-                            span,
-                            next_word,
-                            steps * words_per_step / max(now - going_on, 1e-9),
-                            self.settings.learning_rate_at(self.step - 1),
-                            (last - self.step) * (now - reported) / steps,
-                            self.validate() if validates else None,
-                            of_parser,
-                        ),
-                    )
-                    reported, reported_step = now, self.step
-                    going_on = time.monotonic()
-                elif self.step == first_step + 1:
+                    self._tell(report, self._report(losses, pace, last, validates))
+                    pace.reported(self.step)
+                elif self.step == pace.first_step + 1:
                     # The first step may have to compile and record what the others replay: time the others.
-                    reported, reported_step = time.monotonic(), self.step
-                    going_on = reported
+                    pace.started(self.step)
                 # Looked at after every step: reports may be far apart, or take longer than the time between saves.
                 stop, save_now = self.agreed(stopped.is_set(), time.monotonic() - saved > save_seconds)
                 if stop:
@@ -222,8 +234,26 @@ class Trainer:
                 if save_now and self.step < last:
                     self._save_if_sound(save)
                     saved = time.monotonic()
+            self.seconds_before, self._began = self.seconds_spent, time.monotonic()
             self._save_if_sound(save)
-        return self.step >= last
+        return self.step >= last or out_of_time
+
+    def _report(self, losses: torch.Tensor, pace: Pace, last: int, validates: bool) -> StepReport:
+        character, span, next_word, parser = losses.tolist()
+        if not math.isfinite(character + span + next_word + parser):
+            raise NotANumber(self.step)
+        words_per_second, seconds_per_step = pace.measured(self.step)
+        return StepReport(
+            self.step,
+            character,
+            span,
+            next_word,
+            words_per_second,
+            self.config.learning_rate_at(self.step - 1, self.budget_spent()),
+            min((last - self.step) * seconds_per_step, max(self.seconds - self.seconds_spent, 0.0)),
+            self.validate() if validates else None,
+            parser,
+        )
 
     def _tell(self, report: Callable[[StepReport], object], news: StepReport) -> None:
         """Where there are several processes, one of them reports."""
@@ -236,23 +266,23 @@ class Trainer:
         save(self)
 
 
-@contextmanager
-def stop_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set, where signals can be caught (in the main thread). A second Ctrl-C
-    interrupts at once."""
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
+class Pace:
+    """How fast steps are taken: with the time of reports and validation, and without."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT and stopped.is_set():
-            raise KeyboardInterrupt
-        stopped.set()
+    def __init__(self, words_per_step: int, step: int) -> None:
+        self.words_per_step = words_per_step
+        self.first_step = step
+        self.started(step)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    def started(self, step: int) -> None:
+        self._step = step
+        self._since_report = self._since_step = time.monotonic()
+
+    def measured(self, step: int) -> tuple[float, float]:
+        """Words per second of steps alone, and seconds per step, reports and validation included."""
+        now, steps = time.monotonic(), max(step - self._step, 1)
+        self._measured = now
+        return steps * self.words_per_step / max(now - self._since_step, 1e-9), (now - self._since_report) / steps
+
+    def reported(self, step: int) -> None:
+        self._step, self._since_report, self._since_step = step, self._measured, time.monotonic()

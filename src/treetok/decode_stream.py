@@ -1,0 +1,30 @@
+"""Decoding one id at a time, for generation loops."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from typing import Any
+
+from treetok.tokens import TokenTable
+
+
+class DecodeStream:
+    """Decodes one id at a time; an unfinished UTF-8 sequence is held back until it is complete."""
+
+    def __init__(self, table: TokenTable, joiner: str, checked_id: Callable[[Any], int]) -> None:
+        self._table, self._joiner, self._checked_id = table, joiner.encode(), checked_id
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._first = True
+
+    def step(self, token_id: int) -> str:
+        """The text that this id makes certain, possibly none."""
+        token = self._table.bytes[self._checked_id(token_id)]
+        if not self._first:
+            token = self._joiner + token
+        self._first = False
+        return self._decoder.decode(token)
+
+    def finish(self) -> str:
+        """What is left when no more ids come: U+FFFD for an unfinished sequence, else nothing."""
+        return self._decoder.decode(b"", final=True)

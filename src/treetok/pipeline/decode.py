@@ -1,0 +1,172 @@
+"""The stage `trees`: decode the trees of all words, and of pseudo-words, from the ensemble."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from treetok.errors import TreetokWarning
+from treetok.model.decoding import CompositionTrees
+from treetok.model.distillation.pseudo_words import pseudo_words
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.presets import Preset
+from treetok.pipeline.artefacts import TREES, Format
+from treetok.pipeline.budget import Budget
+from treetok.pipeline.ensemble import stopped_error
+from treetok.pipeline.run import Artefacts, Made, Run
+from treetok.progress import Progress
+from treetok.storage.atomic import save_atomically
+from treetok.tree import split_depths
+
+# Trees are saved after any number of such batches.
+WORDS_PER_BATCH = 20_000
+TREES_FILE, PSEUDO_TREES_FILE = "trees.safetensors", "pseudo_trees.safetensors"
+
+
+@dataclass(frozen=True)
+class TreeDecoding:
+    """Decodes words by an ensemble, keeping what is done every `checkpoint_seconds`."""
+
+    preset: Preset
+    device: str
+    run: Run
+    progress: Progress
+    checkpoint_seconds: float = 60.0
+
+    def teacher(self, members: Sequence[EnsembleMember]) -> CompositionTrees:
+        overriding = self.preset.model.objective.morph_overriding
+        return CompositionTrees(members, self.device, overriding, self.preset.decoding)
+
+    def decode(
+        self,
+        folder: Path | None,
+        members: Sequence[EnsembleMember],
+        words: Sequence[str],
+        what: str,
+        seconds: float = math.inf,
+    ) -> dict[str, list[int]]:
+        """Minus the depth of every split of every word. When `seconds` are spent, the words that are left, at the
+        end, go without."""
+        teacher = self.teacher(members)
+        began = saved = time.monotonic()
+        parts = DepthParts(folder, words)
+        depths: list[list[int]] = parts.depths()
+        waiting: list[list[int]] = []
+        with self.progress.stage(what, len(words), "words") as shown:
+            while len(depths) < len(words) and time.monotonic() - began < seconds:
+                batch = words[len(depths) : len(depths) + WORDS_PER_BATCH]
+                # In order of length, since a batch is as wide as its longest word.
+                waiting += [split_depths(scores.tolist()) for scores in teacher.split_scores(batch)]
+                depths += waiting[len(waiting) - len(batch) :]
+                is_due = time.monotonic() - saved > self.checkpoint_seconds
+                if is_due or self.progress.is_stopping():
+                    parts.save(waiting, len(depths))
+                    waiting, saved = [], time.monotonic()
+                if self.progress.is_stopping():
+                    raise stopped_error(f"after {len(depths)} of {len(words)} words in {what}", folder)
+                shown.at(len(depths))
+        return {word: [-depth for depth in of_word] for word, of_word in zip(words, depths, strict=False)}
+
+
+class DepthParts:
+    """The depths of the first words of a list, in files of a folder, each with those that came after the last."""
+
+    def __init__(self, folder: Path | None, words: Sequence[str]) -> None:
+        self.folder, self.words = folder, words
+
+    def depths(self) -> list[list[int]]:
+        depths: list[list[int]] = []
+        for part in self._parts():
+            try:
+                flat = safetensors.numpy.load(part.read_bytes())["depths"]
+                last = int(part.stem.removeprefix("decoded-"))
+                sizes = [len(word) - 1 for word in self.words[len(depths) : last]]
+                if last <= len(depths) or sum(sizes) != len(flat):
+                    raise ValueError("it does not fit")
+            except (OSError, ValueError, KeyError, safetensors.SafetensorError) as error:
+                warnings.warn(f"{part} is damaged ({error}): its trees are decoded again", TreetokWarning, 3)
+                return depths
+            depths += split_rows(flat, sizes)
+        return depths
+
+    def save(self, depths: list[list[int]], last: int) -> None:
+        if self.folder is None or not depths:
+            return
+        flat = np.array([depth for of_word in depths for depth in of_word], dtype=np.uint8)
+        name = f"decoded-{last:09d}.safetensors"
+        save_atomically(self.folder, {name: safetensors.numpy.save({"depths": flat})}, name)
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("decoded-*.safetensors")) if self.folder is not None else []
+
+
+def split_rows(flat: npt.NDArray[Any], sizes: Sequence[int]) -> Iterator[list[int]]:
+    values, start = flat.tolist(), 0
+    for size in sizes:
+        yield values[start : start + size]
+        start += size
+
+
+def words_to_decode(counts: Mapping[str, int], max_word_length: int) -> list[str]:
+    """Words that fit into charts, those of one length together."""
+    return sorted((w for w in counts if 1 < len(w) <= max_word_length), key=lambda word: (len(word), word))
+
+
+def decode_text(
+    decoding: TreeDecoding,
+    stage: str,
+    members: Sequence[EnsembleMember],
+    inputs: Mapping[str, Any],
+    counts: Mapping[str, int],
+) -> dict[str, Sequence[float]]:
+    """A stage of its own: the trees of words from some members of the ensemble."""
+    file = f"{stage}.safetensors"
+    words = words_to_decode(counts, decoding.preset.model.max_word_length)
+
+    def work() -> Made:
+        trees = decoding.decode(decoding.run.folder(stage), members, words, "decoding trees")
+        return {file: trees}, {"words": len(trees)}
+
+    trees: dict[str, Sequence[float]] = decoding.run.stage(stage, inputs, {file: TREES}, work)[file]
+    return trees
+
+
+def decode_all(
+    decoding: TreeDecoding,
+    members: Sequence[EnsembleMember],
+    inputs: Mapping[str, Any],
+    counts: Mapping[str, int],
+    seed: int,
+    budget: Budget,
+) -> Artefacts:
+    """The stage `trees`: those of all words, and of pseudo-words for the parser."""
+    preset = decoding.preset
+    formats: dict[str, Format[Any]] = {TREES_FILE: TREES, PSEUDO_TREES_FILE: TREES}
+    inputs = {**inputs, "decoding": dataclasses.asdict(preset.decoding), "pseudo_words": preset.pseudo_words}
+
+    def work() -> Made:
+        folder = decoding.run.folder("trees")
+        words = words_to_decode(counts, preset.model.max_word_length)
+        trees = decoding.decode(folder and folder / "words", members, words, "decoding trees")
+        pseudo: dict[str, list[int]] = {}
+        if preset.pseudo_words:
+            strings = pseudo_words(sorted(words), min(preset.pseudo_words, 2 * len(words)), seed)
+            place = folder and folder / "pseudo_words"
+            seconds = budget.for_decoding()
+            pseudo = decoding.decode(place, members, strings, "decoding pseudo-words", seconds)
+        return {TREES_FILE: trees, PSEUDO_TREES_FILE: pseudo}, {"words": len(trees), "pseudo_words": len(pseudo)}
+
+    artefacts = decoding.run.stage("trees", inputs, formats, work)
+    budget.is_decoded = True
+    return artefacts

@@ -1,0 +1,92 @@
+"""The stage `parser`: distil the parser from the trees of the ensemble."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.distillation.distil import prepare_distillation
+from treetok.model.distillation.trainer import DistillationReport, ParserTrainer
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.presets import Preset
+from treetok.pipeline.artefacts import PARSER, STRINGS, Format
+from treetok.pipeline.budget import Budget
+from treetok.pipeline.decode import PSEUDO_TREES_FILE, TREES_FILE
+from treetok.pipeline.ensemble import restore, stopped_error
+from treetok.pipeline.run import Artefacts, Made, Run
+from treetok.progress import Progress
+from treetok.sources.parser import ParserTrees
+
+PARSER_FILE, UNSEEN_FILE = "parser.safetensors", "unseen_words.txt"
+
+
+def distil_parser(
+    preset: Preset,
+    device: str,
+    run: Run,
+    trees: Artefacts,
+    counts: Mapping[str, int],
+    members: Sequence[EnsembleMember],
+    budget: Budget,
+    progress: Progress,
+    checkpoint_seconds: float,
+) -> tuple[ParserTrees, list[str]]:
+    """The stage `parser`: the parser, and words it has not seen."""
+    formats: dict[str, Format[Any]] = {PARSER_FILE: PARSER, UNSEEN_FILE: STRINGS}
+    inputs = {
+        **trees.sha256,
+        "parser": dataclasses.asdict(preset.parser),
+        "distillation": dataclasses.asdict(preset.distillation),
+        "ensemble": [config.method for config in preset.ensemble],
+    }
+
+    def work() -> Made:
+        folder = run.folder("parser")
+        scores = trees[TREES_FILE]
+        distillation = prepare_distillation(
+            scores,
+            {word: counts[word] for word in scores},
+            parser_morphemes(preset, members),
+            preset.parser,
+            preset.distillation,
+            device,
+            trees[PSEUDO_TREES_FILE],
+        )
+        trainer, teacher = distillation.trainer, "".join(trees.sha256.values())
+        restore(folder, lambda place: trainer.load(place, teacher))
+        trainer.seconds = trainer.seconds_before + budget.for_distillation()
+        reports: list[DistillationReport] = []
+        total = preset.distillation.epochs * trainer.batches_per_epoch
+        first = trainer.step
+        with progress.stage("distilling the parser", total - first, "batches", stoppable=False) as shown:
+
+            def save(of: ParserTrainer) -> None:
+                if folder is not None:
+                    of.save(folder, teacher)
+
+            finished = trainer.run(reports.append, save, checkpoint_seconds, lambda step: shown.at(step - first))
+        if not finished:
+            raise stopped_error(f"in epoch {trainer.epoch + 1} of the distillation", folder)
+        distilled = distillation.result()
+        figures = {
+            "epochs": math.ceil(trainer.step / trainer.batches_per_epoch),
+            "unseen_words": len(distilled.unseen_words),
+            "parser_tree_agreement_unseen": round(distilled.agreement.whole_tree, 4),
+        }
+        return {PARSER_FILE: distilled.parser, UNSEEN_FILE: distilled.unseen_words}, figures
+
+    artefacts = run.stage("parser", inputs, formats, work)
+    budget.is_distilled = True
+    return artefacts[PARSER_FILE], artefacts[UNSEEN_FILE]
+
+
+def parser_morphemes(preset: Preset, members: Sequence[EnsembleMember]) -> MorphemeVocabulary:
+    """What the parser looks for in words: morphemes that trees suggest, where a member has those; else all."""
+    from_trees = [m for m, config in zip(members, preset.ensemble, strict=True) if config.method == "trees"]
+    return MorphemeVocabulary(
+        {character for member in members for character in member.morphemes.characters},
+        {string for member in from_trees or members for string in member.morphemes.longer},
+    )

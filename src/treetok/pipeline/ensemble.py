@@ -1,0 +1,203 @@
+"""Two stages for each member of the ensemble: find its morphemes, train its composition model."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treetok.corpus.word_ids import WordSequence
+from treetok.errors import TreetokError, TreetokWarning
+from treetok.model.data.morphemes import MorphemeVocabulary, find_morphemes
+from treetok.model.decoding import CompositionTrees
+from treetok.model.device import free_memory
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.presets import Preset
+from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.training.checkpoint import HEAD as CHECKPOINT
+from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
+from treetok.model.training.log import TrainingLog
+from treetok.model.training.trainer import StepReport, Trainer
+from treetok.pipeline.artefacts import BYTES, JSON, Format
+from treetok.pipeline.budget import Budget
+from treetok.pipeline.gold_watch import GoldWatch
+from treetok.pipeline.morphs_of_trees import morphs_of_trees
+from treetok.pipeline.run import Made, Run
+from treetok.progress import Progress
+
+REPORT_EVERY = 20
+VALIDATE_EVERY = 500
+
+Decode = Callable[[str, Sequence[EnsembleMember], dict[str, str]], Mapping[str, Sequence[float]]]
+
+
+@dataclass(frozen=True)
+class EnsembleTraining:
+    """What the training of every member needs.
+
+    sequence: reads the running words; only called when a member has to be trained.
+    inputs: what identifies the text.
+    decode: the trees of the words of the text from the members so far, under the name of a stage.
+    """
+
+    preset: Preset
+    device: str
+    sequence: Callable[[], WordSequence]
+    inputs: dict[str, Any]
+    run: Run
+    budget: Budget
+    progress: Progress
+    decode: Decode
+    watch: GoldWatch | None = None
+    checkpoint_seconds: float = 60.0
+    precompiling: Any = None
+
+    def train_all(self) -> tuple[list[EnsembleMember], dict[str, str]]:
+        """The members, and the SHA-256 of the file of each."""
+        members: list[EnsembleMember] = []
+        sha256: dict[str, str] = {}
+        for number in range(len(self.preset.ensemble)):
+            self.budget.members_left = len(self.preset.ensemble) - number
+            morphemes, sha_of_morphemes = self._morphemes(number, members, sha256)
+            content, sha = self._member(number, members, morphemes, sha_of_morphemes)
+            members.append(EnsembleMember.from_bytes(content, member_file(number), self.device))
+            sha256[member_file(number)] = sha
+            # The buffers of one member's steps make room for the next.
+            free_memory(self.device)
+        self.budget.members_left = 0
+        return members, sha256
+
+    def _morphemes(
+        self, number: int, members: Sequence[EnsembleMember], sha256: dict[str, str]
+    ) -> tuple[MorphemeVocabulary, str]:
+        config = self.preset.ensemble[number]
+        stage, file = f"morphemes-{number + 1}", f"morphemes-{number + 1}.json"
+        inputs: dict[str, Any] = {
+            **self.inputs,
+            "config": dataclasses.asdict(config),
+            "max_word_length": self.preset.model.max_word_length,
+        }
+        if config.method == "trees":
+            inputs["members"] = dict(sha256)
+
+        def work() -> Made:
+            counts = chart_words(self.sequence(), self.preset.model)
+            strings = None
+            if config.method == "trees":
+                scores = self.decode(f"trees-{number}", members, dict(sha256))
+                strings = morphs_of_trees(scores, counts, config.size)
+            with self.progress.stage("finding morphemes", None, "morphemes") as shown:
+                morphemes = find_morphemes(counts, config, strings)
+                shown.at(len(morphemes))
+            made = {"characters": morphemes.characters, "morphemes": morphemes.longer}
+            return {file: made}, {"method": config.method, "morphemes": len(morphemes)}
+
+        artefacts = self.run.stage(stage, inputs, {file: JSON}, work)
+        made = artefacts[file]
+        return MorphemeVocabulary(made["characters"], made["morphemes"]), artefacts.sha256[file]
+
+    def _member(
+        self, number: int, members: Sequence[EnsembleMember], morphemes: MorphemeVocabulary, sha_of_morphemes: str
+    ) -> tuple[bytes, str]:
+        stage, file = f"member-{number + 1}", member_file(number)
+        training = self.preset.training_of_member(number)
+        inputs = {
+            **self.inputs,
+            "morphemes": sha_of_morphemes,
+            "model": dataclasses.asdict(self.preset.model),
+            "training": dataclasses.asdict(training),
+        }
+        if self.preset.model.chart == "pruned":
+            inputs["parser"] = dataclasses.asdict(self.preset.parser)
+        formats: dict[str, Format[Any]] = {file: BYTES}
+
+        def work() -> Made:
+            sequence, model, sizes = self.sequence(), self.preset.model, self.preset.parser
+            trainer = assemble_trainer(sequence, model, training, morphemes, self.device, sizes)
+            if self.precompiling is not None:
+                self.precompiling.join()
+            self._train(trainer, members, morphemes, number)
+            member = EnsembleMember(trainer.learner.composition, morphemes)
+            facts = {"seed": training.seed, "device": self.device.partition(":")[0]}
+            return {file: member.as_bytes()}, {**figures_of(trainer), **facts}
+
+        artefacts = self.run.stage(stage, inputs, formats, work)
+        content: bytes = artefacts[file]
+        return content, artefacts.sha256[file]
+
+    def _train(
+        self, trainer: Trainer, members: Sequence[EnsembleMember], morphemes: MorphemeVocabulary, number: int
+    ) -> None:
+        """Train to the end, or to the end of the budget."""
+        folder = self.run.folder(f"member-{number + 1}")
+        restore(folder, lambda place: load_checkpoint(trainer, place))
+        trainer.seconds = trainer.seconds_before + self.budget.for_member()
+        first, steps = trainer.step, trainer.config.steps
+        words_per_step = trainer.maker.sequences * trainer.maker.words_per_sequence
+        log = None if folder is None else TrainingLog(folder, first)
+        which = f"{number + 1}/{len(self.preset.ensemble)}"
+        name = f"training model {which}" + (f" from step {first}" if first else "")
+        with self.progress.stage(name, (steps - first) * words_per_step, "words", stoppable=False) as shown:
+
+            def report(news: StepReport) -> None:
+                shown.at((news.step - first) * words_per_step, news.seconds_left)
+                recalls = {}
+                if self.watch is not None and news.validation is not None:
+                    current = EnsembleMember(trainer.learner.composition, morphemes)
+                    decoding, overriding = self.preset.decoding, self.preset.model.objective.morph_overriding
+                    source = CompositionTrees([*members, current], self.device, overriding, decoding)
+                    recalls = self.watch.recalls(source, f"model {which}, step {news.step}")
+                if log is not None:
+                    log.write(news, recalls)
+
+            def save(of: Trainer) -> None:
+                if folder is not None:
+                    save_checkpoint(of, folder)
+
+            finished = trainer.run(
+                report, save, REPORT_EVERY, self.checkpoint_seconds, validate_every=VALIDATE_EVERY
+            )
+        if log is not None:
+            log.close()
+        if not finished:
+            raise stopped_error(f"at step {trainer.step} of {steps} of model {which}", folder)
+        if first == 0:
+            self.budget.member_seconds = trainer.seconds_spent
+
+
+def member_file(number: int) -> str:
+    """Numbers begin at 0, names at 1."""
+    return f"member-{number + 1}.safetensors"
+
+
+def restore(folder: Path | None, load: Callable[[Path], None]) -> None:
+    """Continue from the checkpoint in a folder, if there is a good one; the stage begins anew otherwise."""
+    if folder is None or not (folder / CHECKPOINT).exists():
+        return
+    try:
+        load(folder)
+    except TreetokError as error:
+        warnings.warn(f"{error}: this stage begins anew", TreetokWarning, stacklevel=3)
+
+
+def stopped_error(where: str, folder: Path | None) -> TreetokError:
+    if folder is None:
+        return TreetokError(f"stopped {where}: nothing was kept")
+    return TreetokError(f"stopped {where}: {folder.parent} has what is done; go on with --resume")
+
+
+def figures_of(trainer: Trainer) -> dict[str, Any]:
+    """What is worth knowing about a trained model."""
+    figures: dict[str, Any] = {
+        "steps": trainer.step,
+        "parameters": sum(parameter.numel() for parameter in trainer.learner.parameters()),
+    }
+    if len(trainer.validation_batches):
+        figures |= {
+            f"validation_{name}_loss": round(loss, 4)
+            for name, loss in dataclasses.asdict(trainer.validate()).items()
+        }
+    return figures

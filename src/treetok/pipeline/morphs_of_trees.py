@@ -1,0 +1,36 @@
+"""Morphemes that the trees of an ensemble suggest, for one more member or for the parser."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from treetok.errors import TreetokError
+from treetok.segment import Segmenter
+from treetok.vocabulary import build_vocabulary
+
+# Words count almost alike, so that parts of words become tokens rather than frequent words.
+ALIGNMENT = 0.9
+# What a large text has once or twice may be a typo, and a morph is part of several words.
+MIN_WORD_COUNT, MIN_WORDS = 3, 3
+
+
+def morphs_of_trees(
+    scores: Mapping[str, Sequence[float]], counts: Mapping[str, int], vocab_size: int
+) -> list[str]:
+    """The strings that several words are cut into, when a vocabulary of this size is built on the trees."""
+    for min_count in (MIN_WORD_COUNT, 1):
+        words = {w: s for w, s in scores.items() if counts.get(w, 0) >= min_count and w.isalpha()}
+        letters = {letter for word in words for letter in word}
+        if words and len(letters) <= vocab_size:
+            break
+    else:
+        raise TreetokError("the trees of the ensemble suggest no morphemes: the text is too small")
+    vocabulary = build_vocabulary(
+        [(word, of_word, counts[word]) for word, of_word in words.items()], vocab_size, alignment=ALIGNMENT
+    )
+    segmenter = Segmenter(vocabulary)
+    words_with: Counter[str] = Counter()
+    for word, of_word in words.items():
+        words_with.update(set(segmenter.cut(word, of_word)))
+    return sorted(piece for piece, times in words_with.items() if len(piece) > 1 and times >= MIN_WORDS)

@@ -1,0 +1,182 @@
+"""The stages of neural training in order: morphemes and members of the ensemble, trees, parser, lexicon."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from treetok.corpus.word_ids import WordSequence
+from treetok.errors import TreetokError
+from treetok.model.config import ModelConfig
+from treetok.model.device import chosen_device
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.presets import PRESETS, Preset, default_preset, preset_named
+from treetok.model.training.assembly import chart_words, check_corpus
+from treetok.model.training.data_parallel import joined_processes
+from treetok.pipeline.artefacts import TREES
+from treetok.pipeline.budget import Budget
+from treetok.pipeline.decode import TREES_FILE, TreeDecoding, decode_all, decode_text
+from treetok.pipeline.distil import distil_parser
+from treetok.pipeline.ensemble import EnsembleTraining
+from treetok.pipeline.gold_watch import GoldWatch
+from treetok.pipeline.options import TrainOptions
+from treetok.pipeline.overrides import flat_settings, override, read_config
+from treetok.pipeline.run import Made, Run
+from treetok.pipeline.tree_sources import TreesOfText
+from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, without_redundant_words
+from treetok.pipeline.words import IDS, LEXICON_WORDS, WORDS, CountedText, letter_counts
+from treetok.progress import Progress
+from treetok.sources import scores_of_words
+from treetok.sources.agreement import SHORTEST_WORD
+from treetok.sources.parser import ParserTrees
+from treetok.text import profile_named
+
+FEWEST_WORDS = 3
+LEXICON_FILE = "lexicon.safetensors"
+
+
+@dataclass(frozen=True)
+class NeuralTraining:
+    """A preset, with its overrides, on a device."""
+
+    options: TrainOptions
+    preset: Preset
+    preset_name: str
+    device: str
+    budget: Budget
+    progress: Progress
+    watch: GoldWatch | None
+
+    @classmethod
+    def prepare(cls, options: TrainOptions, budget: Budget, progress: Progress) -> NeuralTraining:
+        """Everything that can be refused before any text is read is refused here."""
+        device = chosen_device(options.device)
+        preset = chosen_preset(options, device)
+        watch = GoldWatch.read(options.gold, options.profile, progress.show)
+        return cls(options, preset, name_of_preset(options.preset, device), device, budget, progress, watch)
+
+    def identity(self) -> dict[str, Any]:
+        """What the members of the ensemble depend on, besides the text."""
+        described = dataclasses.asdict(self.preset)
+        names = ("model", "training", "ensemble", "max_epochs", "max_words")
+        return {"preset": self.preset_name, **{name: described[name] for name in names}}
+
+    def train(self, text: CountedText, run: Run) -> TreesOfText:
+        """The trees of all words of the text, and the parser."""
+        options, budget = self.options, self.budget
+        profile = profile_named(options.profile)
+        letters = text.letter_counts(profile)
+        counts = letters + letter_counts(text.lexicon_counts, profile)
+        in_text = {"words": text.sha256[WORDS], "word_ids": text.sha256[IDS]}
+        with joined_processes(self.device) as device:
+            preset = self._for_text(text)
+            budget.members = len(preset.ensemble)
+            decoding = TreeDecoding(preset, device, run, self.progress, options.checkpoint_seconds)
+            self.progress.seconds_after = lambda seconds: budget.after_stage(run.current, seconds)
+
+            def decode(stage: str, members: Sequence[EnsembleMember], sha256: dict[str, str]) -> Scores:
+                return decode_text(decoding, stage, members, {**in_text, "members": sha256}, letters)
+
+            training = EnsembleTraining(
+                preset,
+                device,
+                text.sequence,
+                in_text,
+                run,
+                budget,
+                self.progress,
+                decode,
+                self.watch,
+                options.checkpoint_seconds,
+                start_precompiling(preset, device),
+            )
+            members, sha256 = training.train_all()
+            inputs = {**in_text, "lexicon_words": text.sha256[LEXICON_WORDS], "members": sha256}
+            decoded = decode_all(decoding, members, inputs, counts, options.seed, budget)
+            if self.watch is not None and "trees" not in run.done_before:
+                self.watch.recalls(decoding.teacher(members), f"ensemble of {len(members)}")
+            parser, unseen = distil_parser(
+                preset,
+                device,
+                run,
+                decoded,
+                counts,
+                members,
+                budget,
+                self.progress,
+                options.checkpoint_seconds,
+            )
+        scores: dict[str, Sequence[float]] = dict(decoded[TREES_FILE])
+        scores |= scores_of_words(parser, sorted(word for word in letters if word not in scores))
+        kept = self._lexicon(run, decoded.sha256, scores, counts, parser)
+        facts = {
+            "trees": "neural",
+            "preset": self.preset_name,
+            "ensemble": [run.records[f"member-{number + 1}"].figures for number in range(len(members))],
+            "unseen_words": len(unseen),
+        }
+        return TreesOfText(scores, parser, lexicon_of(kept, kept), facts, tuple(unseen))
+
+    def _for_text(self, text: CountedText) -> Preset:
+        """The preset, with the seed and with fewer steps where the text is small."""
+        sequence = text.sequence()
+        check_corpus(sequence, self.preset.model)
+        check_words(sequence, self.preset.model)
+        return self.preset.for_text(len(sequence.numbers), self.options.seed)
+
+    def _lexicon(
+        self, run: Run, sha256: Mapping[str, str], scores: Scores, counts: Counter[str], parser: ParserTrees
+    ) -> dict[str, Sequence[float]]:
+        """The stage `lexicon`: the words whose trees are stored with the tokenizer."""
+        size = self.options.lexicon_size
+        assert size is not None
+        inputs = {**sha256, "parser": run.records["parser"].sha256, "size": size}
+
+        def work() -> Made:
+            words = [word for word in most_frequent(counts, size) if word in scores]
+            with self.progress.stage("thinning out the lexicon", None, "words") as shown:
+                words = without_redundant_words(words, scores, counts, parser)
+                shown.at(len(words))
+            return {LEXICON_FILE: {word: scores[word] for word in words}}, {"words": len(words)}
+
+        kept: dict[str, Sequence[float]] = run.stage("lexicon", inputs, {LEXICON_FILE: TREES}, work)[LEXICON_FILE]
+        return kept
+
+
+def chosen_preset(options: TrainOptions, device: str) -> Preset:
+    """The preset with the settings of the TOML file, then with those given one by one."""
+    preset = options.preset if isinstance(options.preset, Preset) else preset_named(options.preset, device)
+    if options.config is not None:
+        preset = override(preset, flat_settings(read_config(options.config)))
+    return override(preset, flat_settings(options.settings))
+
+
+def name_of_preset(preset: Any, device: str) -> str:
+    if isinstance(preset, Preset):
+        return next((name for name, known in PRESETS.items() if known == preset), "custom")
+    return default_preset(device) if preset is None else str(preset)
+
+
+def check_words(sequence: WordSequence, model: ModelConfig) -> None:
+    """Refuse a text whose words are too short to have trees."""
+    words = [word for word in chart_words(sequence, model) if len(word) >= SHORTEST_WORD]
+    if len(words) < FEWEST_WORDS:
+        raise TreetokError(
+            f"the text has {len(words)} words of {SHORTEST_WORD} letters or more: too few to learn trees from;"
+            " choose trees from counts"
+        )
+
+
+def start_precompiling(preset: Preset, device: str) -> threading.Thread | None:
+    """Kernels, where there are any, are compiled while the first batches are prepared."""
+    if not device.startswith("cuda") or preset.model.chart != "complete":
+        return None
+    try:
+        from treetok.model.kernels.precompile import start_precompiling as start
+    except ImportError:
+        return None
+    return start(preset.model, device)

@@ -1,0 +1,159 @@
+"""Everything a user can choose about training, in one frozen object that is checked when it is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from treetok.errors import TreetokError, share, whole_number
+from treetok.sources import TreeSource
+from treetok.state import TokenizerState
+from treetok.text import profile_named
+from treetok.vocabulary import DEFAULT_METHOD, DEFAULT_PRUNING_RATE, check_choice
+
+MAX_SEED = (1 << 62) - 1
+# Trees from counts can be computed again; what the composition models know is in the lexicon alone.
+LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
+NEURAL_ONLY = ("preset", "device", "settings", "config", "minutes", "gold", "lexicon_text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """
+    vocab_size: total number of ids, special tokens (and bytes, in `lossless`) included.
+    trees: "neural", "counts", the name or directory of a tokenizer, or an object: the state of a tokenizer, or
+        anything with `split_scores(words)`.
+    profile: the text profile, "lossless" or "uncased".
+    seed: for everything that is random; trees from counts and from tokenizers are not.
+    special_tokens: the profile's own when None.
+    text_column: the column of JSON lines and Parquet files that holds the text.
+    min_word_count: words seen less often are left out.
+    character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it are
+        left to bytes (`lossless`) or to [UNK] (`uncased`).
+    vocab: "compact" looks for the fewest tokens, "paper" prunes by entropies as the paper does.
+    alignment: from 0, where running text has as few tokens as possible, to 1, where all distinct words count
+        alike, so that more parts of words and fewer whole words are tokens; None is 0.33. For "compact" alone.
+    pruning_rate: the share of the vocabulary that each pruning step removes.
+    lexicon_size: the trees of at most this many words are stored with the tokenizer, the most frequent first; None
+        is 200 000 for trees from counts and 1 000 000 otherwise.
+    memory_limit: bytes that counting may take before the rarest words are dropped.
+    prior: with trees of a tokenizer, how many running words its vocabulary counts for beside those of the text.
+
+    For neural trees alone:
+    preset: "best" or "fast" (a GPU), "tiny" (a CPU) or "paper"; None is "fast" on a GPU and "tiny" on a CPU.
+    device: "auto" (a GPU if there is one), "cpu" or "cuda".
+    settings: settings of the preset to override, such as {"training.steps": 2000}.
+    config: a TOML file with such settings; `settings` win over it.
+    minutes: a budget of wall-clock time for the whole run: training ends early enough to finish within it.
+    gold: gold segmentations to score trees with while training.
+    lexicon_text: further text whose words get trees in the lexicon, but no say in the vocabulary.
+    checkpoint_seconds: how often a stage that takes long saves what it has.
+    """
+
+    vocab_size: int = 30_000
+    trees: str | TreeSource | TokenizerState = "neural"
+    profile: str = "lossless"
+    seed: int = 0
+    special_tokens: Sequence[str] | None = None
+    text_column: str = "text"
+    min_word_count: int = 1
+    character_coverage: float = 0.9999
+    vocab: str = DEFAULT_METHOD
+    alignment: float | None = None
+    pruning_rate: float = DEFAULT_PRUNING_RATE
+    lexicon_size: int | None = None
+    memory_limit: int = 4_000_000_000
+    prior: int = 0
+    preset: str | Any | None = None
+    device: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    config: str | os.PathLike[str] | None = None
+    minutes: float | None = None
+    gold: Sequence[str | os.PathLike[str]] = ()
+    lexicon_text: Sequence[str | os.PathLike[str]] = ()
+    checkpoint_seconds: float = 60.0
+
+    @classmethod
+    def checked(cls, **options: Any) -> TrainOptions:
+        """Options by name; a name that does not exist is refused with the nearest that does."""
+        names = [option.name for option in dataclasses.fields(cls)]
+        for name in options:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                raise TreetokError(f"unknown option {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+        return cls(**options)
+
+    def __post_init__(self) -> None:
+        profile_named(self.profile)
+        self._check_trees()
+        numbers = {"vocab_size": 1, "seed": 0, "min_word_count": 1, "memory_limit": 0, "prior": 0}
+        for name, least in numbers.items():
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
+        if self.seed > MAX_SEED:
+            raise TreetokError(f"seed must be at most {MAX_SEED}, not {self.seed}")
+        size = LEXICON_SIZES["counts" if self.trees == "counts" else "neural"]
+        size = size if self.lexicon_size is None else whole_number("lexicon_size", self.lexicon_size, least=0)
+        object.__setattr__(self, "lexicon_size", size)
+        coverage = share("character_coverage", self.character_coverage, may_be_one=True)
+        object.__setattr__(self, "character_coverage", coverage)
+        object.__setattr__(self, "pruning_rate", share("pruning_rate", self.pruning_rate, may_be_one=False))
+        vocab, alignment = check_choice(self.vocab, self.alignment)
+        object.__setattr__(self, "vocab", vocab)
+        object.__setattr__(self, "alignment", alignment)
+        for name in ("gold", "lexicon_text"):
+            object.__setattr__(self, name, paths(name, getattr(self, name)))
+        self._check_times()
+
+    def _check_trees(self) -> None:
+        """Refuse what gives no trees, and options that the trees have no use for."""
+        trees = self.trees
+        if isinstance(trees, str | TokenizerState):
+            if trees == "":
+                raise TreetokError("trees must be 'neural', 'counts', a tokenizer, or have split_scores(words)")
+        elif isinstance(trees, type) or not callable(getattr(trees, "split_scores", None)):
+            raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
+        if not self.is_neural:
+            for default in dataclasses.fields(self):
+                if default.name not in NEURAL_ONLY:
+                    continue
+                unset = {} if default.name == "settings" else default.default
+                if getattr(self, default.name) != unset:
+                    raise TreetokError(f"{default.name} is for trees='neural' alone")
+        if self.prior and not self.is_from_tokenizer:
+            raise TreetokError("prior is for the trees of a tokenizer alone")
+
+    def _check_times(self) -> None:
+        for name in ("minutes", "checkpoint_seconds"):
+            value = getattr(self, name)
+            if value is None and name == "minutes":
+                continue
+            if not isinstance(value, int | float) or not value > 0 or math.isnan(value):
+                raise TreetokError(f"{name} must be a number above 0, not {value!r}")
+
+    @property
+    def is_neural(self) -> bool:
+        return isinstance(self.trees, str) and self.trees == "neural"
+
+    @property
+    def is_from_counts(self) -> bool:
+        return isinstance(self.trees, str) and self.trees == "counts"
+
+    @property
+    def is_from_tokenizer(self) -> bool:
+        if isinstance(self.trees, str):
+            return self.trees not in ("neural", "counts")
+        return isinstance(self.trees, TokenizerState)
+
+
+def paths(name: str, value: Any) -> tuple[Path, ...]:
+    if isinstance(value, str | os.PathLike):
+        value = [value]
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str | os.PathLike) for item in value):
+        raise TreetokError(f"{name} must be a list of files, not {value!r}")
+    return tuple(Path(item) for item in value)

@@ -1,0 +1,103 @@
+"""Settings of a preset, overridden one by one (`training.steps=2000`) or from a TOML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from treetok.errors import TreetokError
+
+Config = TypeVar("Config")
+
+
+def parse_setting(written: str) -> tuple[str, Any]:
+    """
+    >>> parse_setting("training.steps=2000"), parse_setting("model.chart = pruned")
+    (('training.steps', 2000), ('model.chart', 'pruned'))
+    """
+    key, equals, value = written.partition("=")
+    if not equals or not key.strip():
+        raise TreetokError(f"a setting is written KEY=VALUE, not {written!r}")
+    value = value.strip()
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value
+
+
+def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The settings in a TOML file, nested tables and all."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise TreetokError(f"{path} is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise TreetokError(f"{path} is not TOML: {error}") from None
+
+
+def flat_settings(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested tables as dotted keys.
+
+    >>> flat_settings({"training": {"steps": 5}, "pseudo_words": 0})
+    {'training.steps': 5, 'pseudo_words': 0}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= flat_settings(value, f"{before}{key}.")
+        else:
+            flat[before + key] = value
+    return flat
+
+
+def override(config: Config, settings: Mapping[str, Any]) -> Config:
+    """A frozen config, possibly of configs, with some of its values replaced. Items of a tuple are reached by
+    position, as in `ensemble.0.size`; a tuple may also be replaced as a whole by a list of tables."""
+    for key, value in settings.items():
+        config = replaced(config, key, key.split("."), value)
+    return config
+
+
+def replaced(config: Any, key: str, path: list[str], value: Any) -> Any:
+    name, rest = path[0], path[1:]
+    if isinstance(config, tuple):
+        if not name.isdecimal() or int(name) >= len(config):
+            raise TreetokError(f"unknown setting {key!r}: {name!r} is not a number from 0 to {len(config) - 1}")
+        at = int(name)
+        inner = replaced(config[at], key, rest, value) if rest else converted(key, value, type(config[at]))
+        return (*config[:at], inner, *config[at + 1 :])
+    if not dataclasses.is_dataclass(config) or isinstance(config, type):
+        raise TreetokError(f"unknown setting {key!r}: it has no parts")
+    hints = get_type_hints(type(config))
+    if name not in hints:
+        prefix = key.removesuffix(".".join(path))
+        near = difflib.get_close_matches(name, hints, 1) or sorted(hints)
+        raise TreetokError(f"unknown setting {key!r}: did you mean {prefix + near[0]!r}?")
+    if rest:
+        new = replaced(getattr(config, name), key, rest, value)
+    else:
+        new = converted(key, value, hints[name])
+    return dataclasses.replace(config, **{name: new})
+
+
+def converted(key: str, value: Any, kind: Any) -> Any:
+    """A value as the setting wants it: 2 for 2.0 will do, "2" will not."""
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind in (int, float, bool, str) and type(value) is kind:
+        return value
+    if dataclasses.is_dataclass(kind) and isinstance(value, Mapping):
+        return override(kind(), flat_settings(value))  # type: ignore[operator]
+    if get_args(kind) and isinstance(value, list):
+        return tuple(converted(key, item, get_args(kind)[0]) for item in value)
+    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}.get(
+        kind, "a table"
+    )
+    raise TreetokError(f"setting {key!r} must be {wanted}, not {value!r}")

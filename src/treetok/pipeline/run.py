@@ -1,0 +1,225 @@
+"""The directory of a run: which stages are done, from which inputs, and what they left.
+
+`run.json` records every finished stage: its inputs, the SHA-256 of its artefacts, its figures, seconds and peak
+memory. A stage is skipped when its inputs are unchanged and its artefacts intact; artefacts that are damaged or
+missing are made again, and a warning says so. Without a directory nothing is written and every stage is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from treetok.differences import first_difference
+from treetok.errors import TreetokError, TreetokWarning
+from treetok.pipeline.artefacts import Format
+from treetok.pipeline.memory import peak_memory, reset_peak_memory
+from treetok.storage.atomic import checked_target, find_file, has_file, save_atomically
+
+RUN = "run.json"
+VERSION = 1
+
+# What a stage gives: its artefacts by the names of their files, and figures worth knowing.
+Made = tuple[dict[str, Any], dict[str, Any]]
+
+
+class Artefacts:
+    """The artefacts of a stage, read when they are asked for."""
+
+    def __init__(
+        self, formats: Mapping[str, Format[Any]], sha256: Mapping[str, str], read: Callable[[str], bytes]
+    ):
+        self._formats, self._read = formats, read
+        self.sha256 = dict(sha256)
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            self._values[name] = self._formats[name].load(self._read(name))
+        return self._values[name]
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """A stage that is done. `seconds` and `peak_memory` are those of the run that did it."""
+
+    inputs: dict[str, Any]
+    sha256: dict[str, str]
+    figures: dict[str, Any]
+    seconds: float
+    peak_memory: dict[str, int]
+
+
+@dataclass
+class Run:
+    """
+    identity: what must be the same where a run is resumed; anything else may change, and redoes the stages it
+        matters to.
+    is_writer: of several processes, only one writes.
+    """
+
+    directory: Path | None
+    identity: dict[str, Any]
+    is_writer: bool = True
+    records: dict[str, StageRecord] = field(default_factory=dict)
+    started: dict[str, Any] = field(default_factory=dict)
+    done_before: set[str] = field(default_factory=set)
+    # The stage under way.
+    current: str = ""
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | os.PathLike[str] | None,
+        identity: Mapping[str, Any],
+        resume: bool,
+        is_writer: bool = True,
+    ) -> Run:
+        """A run that begins, or one that goes on."""
+        described: dict[str, Any] = json.loads(json.dumps(identity))
+        if directory is None:
+            if resume:
+                raise TreetokError("there is nothing to resume: no directory was given")
+            return cls(None, described)
+        place = checked_target(directory, (), RUN)
+        if not has_file(place, RUN):
+            return cls(place, described, is_writer)
+        if not resume:
+            raise TreetokError(f"{place} has an earlier run: resume it, or remove {place} to begin anew")
+        run = cls(place, described, is_writer)
+        run._load(read_json(find_file(place, RUN)))
+        return run
+
+    def _load(self, saved: Any) -> None:
+        assert self.directory is not None
+        path = self.directory / RUN
+        try:
+            if saved["version"] != VERSION:
+                raise TreetokError(
+                    f"{path} is of another version of treetok: remove {self.directory} to begin anew"
+                )
+            there = saved["identity"]
+            self.records = {name: StageRecord(**record) for name, record in saved["stages"].items()}
+            self.started = dict(saved["started"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise TreetokError(f"{path} is damaged ({error}): remove {self.directory} to begin anew") from None
+        if there != self.identity:
+            difference = first_difference(there, self.identity)
+            raise TreetokError(
+                f"{self.directory} has the run of another training: {difference};"
+                " choose another directory, or remove it to begin anew"
+            )
+
+    def folder(self, stage: str) -> Path | None:
+        """Where a stage keeps its checkpoints and logs."""
+        return None if self.directory is None else self.directory / stage
+
+    def stage(
+        self,
+        name: str,
+        inputs: Mapping[str, Any],
+        formats: Mapping[str, Format[Any]],
+        work: Callable[[], Made],
+    ) -> Artefacts:
+        """Do a stage, unless it is done: its artefacts."""
+        described: dict[str, Any] = json.loads(json.dumps(inputs))
+        if (found := self._found(name, described, formats)) is not None:
+            self.done_before.add(name)
+            return found
+        before, self.current = self.current, name
+        self._start(name, described)
+        began = time.monotonic()
+        reset_peak_memory()
+        values, figures = work()
+        contents = {file: formats[file].dump(value) for file, value in values.items()}
+        sha256 = {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+        seconds = round(time.monotonic() - began, 2)
+        self.records[name] = StageRecord(described, sha256, figures, seconds, peak_memory())
+        self.started.pop(name, None)
+        self._save(contents)
+        self._remove_checkpoints(name)
+        self.current = before
+        # As they would come back from the files: a run that is resumed continues from the same values.
+        return Artefacts(formats, sha256, contents.__getitem__)
+
+    def _found(self, name: str, inputs: dict[str, Any], formats: Mapping[str, Format[Any]]) -> Artefacts | None:
+        """The artefacts of a stage that need not be done again."""
+        record = self.records.get(name)
+        if self.directory is None or record is None:
+            return None
+        if record.inputs != inputs:
+            # Which stages a change of options matters to is theirs to say; no need to warn.
+            return None
+        for file in formats:
+            why = self._damage(file, record.sha256.get(file))
+            if why:
+                warnings.warn(
+                    f"{self.directory / file} is {why}: the stage {name!r} is done again", TreetokWarning, 3
+                )
+                return None
+        directory = self.directory
+        return Artefacts(formats, record.sha256, lambda file: find_file(directory, file).read_bytes())
+
+    def _damage(self, file: str, sha256: str | None) -> str:
+        assert self.directory is not None
+        try:
+            with find_file(self.directory, file).open("rb") as content:
+                is_intact = hashlib.file_digest(content, "sha256").hexdigest() == sha256
+        except FileNotFoundError:
+            return "missing"
+        except OSError as error:
+            return f"unreadable ({error.strerror or error})"
+        return "" if is_intact else "damaged"
+
+    def _start(self, name: str, inputs: dict[str, Any]) -> None:
+        """What an earlier run left of a stage is of use only if it had the same inputs."""
+        folder = self.folder(name)
+        if folder is None or not self.is_writer:
+            return
+        if self.started.get(name) != inputs and folder.exists():
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(folder)
+        self.started[name] = inputs
+        self._save({})
+
+    def _remove_checkpoints(self, name: str) -> None:
+        """Of a stage that is done, nothing but the artefacts and the log is of use."""
+        folder = self.folder(name)
+        if folder is None or not self.is_writer or not folder.is_dir():
+            return
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.is_file() and path.suffix in (".safetensors", ".json"):
+                path.unlink()
+        for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+    def _save(self, contents: dict[str, bytes]) -> None:
+        if self.directory is None or not self.is_writer:
+            return
+        run = {
+            "version": VERSION,
+            "identity": self.identity,
+            "stages": {name: vars(record) for name, record in self.records.items()},
+            "started": self.started,
+        }
+        head = (json.dumps(run, ensure_ascii=False, indent=1) + "\n").encode()
+        save_atomically(self.directory, contents | {RUN: head}, RUN)
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError:
+        raise TreetokError(f"{path} is damaged: it is not JSON; remove {path.parent} to begin anew") from None

@@ -1,0 +1,48 @@
+"""The table that a run ends with: stages, seconds, peak memory, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from treetok.pipeline.train import Trained
+from treetok.progress import in_minutes, in_units
+
+
+def summary(trained: Trained) -> str:
+    """
+    >>> from treetok.pipeline.run import StageRecord
+    >>> record = StageRecord({}, {}, {"words": 5}, 61.0, {"cpu": 2_000_000})
+    >>> print(summary(Trained(None, {"words": record}, set())))
+    stage    time    peak memory  figures
+    words    1:01    2.0 MB       5 words
+    """
+    rows = [("stage", "time", "peak memory", "figures")]
+    for name, record in trained.stages.items():
+        seconds = in_minutes(record.seconds) + (" *" if name in trained.done_before else "")
+        memory = ", ".join(
+            in_units(amount, "B") + (f" {kind.upper()}" if kind != "cpu" else "")
+            for kind, amount in record.peak_memory.items()
+        )
+        rows.append((name, seconds, memory, figures_as_text(record.figures)))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [
+        "    ".join(cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True))
+        + f"    {row[2].ljust(widths[2])}  {row[3]}"
+        for row in rows
+    ]
+    if trained.done_before:
+        lines.append("* done in an earlier run")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def figures_as_text(figures: Mapping[str, Any]) -> str:
+    """Whole numbers before their names, everything else behind.
+
+    >>> figures_as_text({"words": 1200, "method": "bpe", "parser_agreement_unseen": 0.91})
+    '1200 words, method bpe, parser agreement unseen 0.91'
+    """
+    return ", ".join(
+        f"{value} {name.replace('_', ' ')}" if type(value) is int else f"{name.replace('_', ' ')} {value}"
+        for name, value in figures.items()
+    )

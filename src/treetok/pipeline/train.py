@@ -1,0 +1,180 @@
+"""The way from a corpus to a tokenizer, stage by stage."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treetok import __version__
+from treetok.corpus.counting import to_be_read_twice
+from treetok.errors import TreetokError
+from treetok.interrupt import stop_signal
+from treetok.pipeline.artefacts import WORD_COUNTS
+from treetok.pipeline.budget import Budget
+from treetok.pipeline.options import TrainOptions
+from treetok.pipeline.run import Made, Run, StageRecord
+from treetok.pipeline.tree_sources import TreesOfText, check_source, ready_trees
+from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room
+from treetok.pipeline.words import CountedText, count_text, fingerprint, frequent_words, letter_counts
+from treetok.processes import is_first_process
+from treetok.progress import Progress, Stopped
+from treetok.segment import Segmenter
+from treetok.sources.agreement import segmentation_agreement
+from treetok.state import TokenizerState
+from treetok.text import profile_named
+
+VOCABULARY_FILE = "vocabulary.tsv"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A tokenizer, and a record of every stage that made it; `done_before` names those of an earlier run."""
+
+    state: TokenizerState
+    stages: dict[str, StageRecord]
+    done_before: set[str]
+
+
+def train(
+    corpus: Any,
+    options: TrainOptions,
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: bool | Callable[[str, int, int | None], object] = False,
+) -> Trained:
+    """Run all stages. `directory` and `resume` are for neural trees."""
+    check_size(options)
+    shown = Progress(progress if is_first_process() else False)
+    if not options.is_neural:
+        if directory is not None or resume:
+            raise TreetokError("directory and resume are for trees='neural' alone")
+        return train_quickly(corpus, options, shown)
+    if isinstance(corpus, Mapping):
+        raise TreetokError("trees='neural' are learned from running text, not from word counts")
+    with stop_signal() as stopped:
+        shown.is_stopping = stopped.is_set
+        try:
+            return train_neural(corpus, options, directory, resume, shown)
+        except Stopped as error:
+            kept = (
+                "nothing was kept" if directory is None else f"{directory} has what is done; go on with --resume"
+            )
+            raise TreetokError(f"{error}: {kept}") from None
+
+
+def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Trained:
+    """With trees that need no training: there is nothing to keep for another run."""
+    check_source(options)
+    items = corpus if isinstance(corpus, Mapping) else to_be_read_twice(corpus, options.text_column)
+    run = Run.open(None, {"text": fingerprint(items)}, resume=False)
+    text = count_text(items, options, run, progress)
+    words = frequent_words(text.counts, options.min_word_count)
+    letters = letter_counts(words, profile_named(options.profile))
+    return finish(options, run, text, words, ready_trees(letters, options, progress), progress)
+
+
+def train_neural(
+    corpus: Any,
+    options: TrainOptions,
+    directory: str | os.PathLike[str] | None,
+    resume: bool,
+    progress: Progress,
+) -> Trained:
+    """With trees that are learned from the text."""
+    try:
+        from treetok.pipeline.neural import NeuralTraining
+    except ImportError as error:
+        raise TreetokError(
+            f"trees='neural' need {error.name}: pip install 'treetok[train]', or choose trees='counts'"
+        ) from None
+    budget = Budget(options.minutes)
+    neural = NeuralTraining.prepare(options, budget, progress)
+    items = to_be_read_twice(corpus, options.text_column)
+    identity = {"text": fingerprint(items), "profile": options.profile, "seed": options.seed, **neural.identity()}
+    run = Run.open(directory, identity, resume, is_first_process())
+    began = time.monotonic()
+    text = count_text(items, options, run, progress, neural.preset.max_words)
+    budget.counting_seconds = time.monotonic() - began
+    words = frequent_words(text.counts, options.min_word_count)
+    # Refused before hours of training rather than after them.
+    make_room(options, words)
+    return finish(options, run, text, words, neural.train(text, run), progress)
+
+
+def finish(
+    options: TrainOptions,
+    run: Run,
+    text: CountedText,
+    words: Mapping[str, int],
+    trees: TreesOfText,
+    progress: Progress,
+) -> Trained:
+    """Choose the vocabulary and put the tokenizer together."""
+    room = make_room(options, words)
+    fewest_tokens = options.vocab == "compact"
+    chosen = {
+        "vocab_size": options.vocab_size,
+        "special_tokens": room.specials,
+        "min_word_count": options.min_word_count,
+        "character_coverage": options.character_coverage,
+        "vocab": options.vocab,
+        "alignment": options.alignment,
+        "pruning_rate": options.pruning_rate,
+        "prior": options.prior,
+    }
+
+    def work() -> Made:
+        vocabulary = choose_vocabulary(options, room, words, trees.scores, progress, trees.prior)
+        figures: dict[str, Any] = {"tokens": len(vocabulary) + room.outside}
+        if trees.unseen_words:
+            in_text = profile_named(options.profile).in_running_text
+            segmenter = Segmenter(vocabulary, fewest_tokens)
+            alike = segmentation_agreement(trees.source, trees.scores, segmenter, trees.unseen_words, in_text)
+            figures["parser_agreement_unseen"] = round(alike, 4)
+        return {VOCABULARY_FILE: vocabulary}, figures
+
+    inputs = {
+        **chosen,
+        "before": {name: record.sha256 for name, record in run.records.items() if name != "vocabulary"},
+    }
+    vocabulary = run.stage("vocabulary", inputs, {VOCABULARY_FILE: WORD_COUNTS}, work)[VOCABULARY_FILE]
+    settings = {
+        **trees.facts,
+        "seed": options.seed,
+        **{name: value for name, value in chosen.items() if name in SHOWN and value is not None},
+        "words_in_corpus": sum(words.values()),
+        "distinct_words": len(words),
+        "dropped_words": text.figures["dropped_words"],
+        "text_sha256": run.identity["text"],
+        "stages": {name: run.records[name].figures for name in sorted(run.records)},
+        "versions": versions(options),
+    }
+    state = TokenizerState(
+        profile=options.profile,
+        entries=in_order_of_ids(room.base, vocabulary),
+        special_tokens=room.specials,
+        lexicon=trees.lexicon,
+        source=trees.source,
+        fewest_tokens=fewest_tokens,
+        settings=settings,
+    )
+    return Trained(state, run.records, run.done_before)
+
+
+# Of the choices of a vocabulary, those that the tokenizer does not show by itself.
+SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "pruning_rate", "prior")
+
+
+def versions(options: TrainOptions) -> dict[str, str]:
+    found = {"treetok": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    if options.is_neural:
+        found["torch"] = importlib.metadata.version("torch")
+    return found

@@ -1,0 +1,127 @@
+"""Trees that need no training: from counts, from another tokenizer, or from an object of the user's own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treetok.errors import TreetokError
+from treetok.lexicon import Lexicon
+from treetok.pipeline.artefacts import lexicon_scores
+from treetok.pipeline.options import TrainOptions
+from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, score_words
+from treetok.progress import Progress
+from treetok.sources import CountTrees, TreeSource
+from treetok.sources.tokenizer import TokenizerTrees
+from treetok.state import TokenizerState
+from treetok.storage import load_state
+from treetok.text import profile_named
+
+
+@dataclass(frozen=True)
+class TreesOfText:
+    """
+    scores: the split scores of the letters of all words.
+    source: where the trees of other words come from.
+    lexicon: the words whose trees are stored with the tokenizer.
+    facts: how the trees came about, for the tokenizer's settings.
+    unseen_words: words that the parser did not learn from.
+    prior: the vocabulary of the tokenizer that the trees come from.
+    """
+
+    scores: Scores
+    source: TreeSource
+    lexicon: Lexicon
+    facts: dict[str, Any]
+    unseen_words: tuple[str, ...] = ()
+    prior: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Progress) -> TreesOfText:
+    """The trees of words, given by the letters they are read off and their counts."""
+    source = source_of(options)
+    if source is None:
+        return trees_from_counts(letters, options, progress)
+    if isinstance(source, TokenizerTrees):
+        return trees_from_tokenizer(source, letters, options, progress)
+    scores = score_words(source, sorted(letters), progress)
+    # Nobody can compute these trees again when the tokenizer is loaded without the source.
+    lexicon = lexicon_of(scores, letters)
+    return TreesOfText(scores, source, lexicon, {"trees": f"custom ({type(source).__name__})"})
+
+
+def check_source(options: TrainOptions) -> None:
+    """Refuse a tokenizer that does not exist, or a prior it cannot give, before any text is read."""
+    source = source_of(options)
+    if isinstance(source, TokenizerTrees) and options.prior:
+        scaled_prior(source.state, options)
+
+
+def source_of(options: TrainOptions) -> TreeSource | None:
+    """The tokenizer or object that trees come from, if they do."""
+    trees = options.trees
+    if isinstance(trees, TokenizerState):
+        return TokenizerTrees(trees)
+    if isinstance(trees, str):
+        if options.is_from_counts:
+            return None
+        try:
+            return TokenizerTrees(load_state(trees))
+        except TreetokError as error:
+            if Path(trees).exists():
+                raise
+            raise TreetokError(
+                f"unknown trees {trees!r}: choose 'neural', 'counts' or a tokenizer ({error})"
+            ) from None
+    return trees
+
+
+def trees_from_counts(letters: Mapping[str, int], options: TrainOptions, progress: Progress) -> TreesOfText:
+    source = CountTrees.from_words(letters)
+    scores = score_words(source, sorted(letters), progress)
+    assert options.lexicon_size is not None
+    lexicon = lexicon_of(scores, most_frequent(letters, options.lexicon_size))
+    return TreesOfText(scores, source, lexicon, {"trees": "counts"})
+
+
+def trees_from_tokenizer(
+    source: TokenizerTrees, letters: Mapping[str, int], options: TrainOptions, progress: Progress
+) -> TreesOfText:
+    """The trees of another tokenizer, which hands its lexicon on."""
+    state, profile = source.state, profile_named(options.profile)
+    prior = scaled_prior(state, options) if options.prior else {}
+    everything = sorted({*letters, *(profile.letters(string) for string in prior)})
+    scores = score_words(source, everything, progress)
+    # A word seen once gets the same tree from the tokenizer's own source.
+    assert options.lexicon_size is not None
+    kept = [word for word in most_frequent(letters, options.lexicon_size) if letters[word] > 1]
+    handed_on = lexicon_scores(state.lexicon)
+    room = max(options.lexicon_size - len(kept), 0)
+    further = [word for word in handed_on if word not in letters or letters[word] == 1][:room]
+    lexicon = Lexicon.from_scores(
+        {word: handed_on[word] for word in further} | {word: scores[word] for word in kept if len(word) > 1}
+    )
+    name = options.trees if isinstance(options.trees, str) else "a tokenizer"
+    facts = {
+        "trees": "tokenizer",
+        "trees_from": Path(name).name,
+        "trees_from_settings": {
+            key: state.settings[key] for key in ("trees", "preset", "text_sha256") if key in state.settings
+        },
+    }
+    return TreesOfText(scores, state.source, lexicon, facts, prior=prior)
+
+
+def scaled_prior(state: TokenizerState, options: TrainOptions) -> dict[str, int]:
+    """The tokens of a tokenizer with counts that add up to about `options.prior`."""
+    if state.profile != options.profile:
+        raise TreetokError(
+            f"a prior needs a tokenizer of the same profile: {state.profile!r} there, {options.profile!r} here"
+        )
+    counts = {entry: count for entry, count in state.entries if isinstance(entry, str)}
+    scale = options.prior / max(sum(counts.values()), 1)
+    scaled = {token: round(scale * count) for token, count in counts.items()}
+    return {token: count for token, count in scaled.items() if count}

@@ -1,0 +1,171 @@
+"""The last stages: choose the vocabulary on the trees, and put the tokenizer together."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from treetok.corpus.characters import covering_characters
+from treetok.errors import TreetokError, TreetokWarning
+from treetok.lexicon import Lexicon
+from treetok.pipeline.options import TrainOptions
+from treetok.progress import Progress
+from treetok.sources import TreeSource, scores_of_words
+from treetok.text import Profile, check_encodable, profile_named
+from treetok.tokens import UNKNOWN, Entry, base_entries, is_base_name
+from treetok.tree import split_depths, with_leading_space
+from treetok.vocabulary import SharedNodes, build_vocabulary
+
+WORDS_PER_BATCH = 20_000
+
+Scores = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a vocabulary has to hold: special tokens, bytes, and the characters of the text that get a token."""
+
+    specials: dict[str, int]
+    base: list[Entry]
+    alphabet: frozenset[str]
+
+    @property
+    def outside(self) -> int:
+        """Ids that the trees have no say in: special tokens, bytes, ASCII characters that the text lacks."""
+        return len(self.specials) + len([entry for entry in self.base if entry not in self.alphabet])
+
+
+def check_size(options: TrainOptions) -> None:
+    """Refuse a vocabulary that is too small for any text, before text is read."""
+    profile = profile_named(options.profile)
+    needed = len(base_entries(profile.byte_fallback)) + len(special_token_ids(profile, options.special_tokens))
+    if options.vocab_size < needed:
+        raise TreetokError(too_small(options.vocab_size, 0, needed))
+
+
+def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
+    profile = profile_named(options.profile)
+    specials = special_token_ids(profile, options.special_tokens)
+    room = Room(
+        specials, base_entries(profile.byte_fallback), covering_characters(words, options.character_coverage)
+    )
+    if options.vocab_size < room.outside + len(room.alphabet):
+        raise TreetokError(too_small(options.vocab_size, len(room.alphabet), room.outside))
+    return room
+
+
+def too_small(vocab_size: int, characters: int, outside: int) -> str:
+    return (
+        f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside}"
+        f" special tokens (and bytes, in lossless) need at least {outside + characters}"
+    )
+
+
+def choose_vocabulary(
+    options: TrainOptions,
+    room: Room,
+    words: Mapping[str, int],
+    scores: Scores,
+    progress: Progress,
+    prior: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Tokens and their counts.
+
+    words: the words of the text; scores: the split scores of their letters (and of the prior's).
+    prior: strings with counts that are taken into account like words of the text.
+    """
+    profile = profile_named(options.profile)
+    counts = Counter({word: count for word, count in words.items() if room.alphabet.issuperset(word)})
+    # A character all of whose words have some other character outside the alphabet still gets its token.
+    lone_characters = room.alphabet.difference(*counts)
+    for string, count in (prior or {}).items():
+        if room.alphabet.issuperset(string):
+            counts[string] += count
+    nodes = SharedNodes(
+        [(word, scores_of_word(word, profile, scores), count) for word, count in counts.items()]
+        + [(character, [], 1) for character in sorted(lone_characters)]
+    )
+    size = options.vocab_size - room.outside
+    with progress.stage("choosing the vocabulary", None, "tokens") as shown:
+        vocabulary = build_vocabulary(
+            nodes,
+            size,
+            method=options.vocab,
+            alignment=options.alignment,
+            # Where no space marks the tokens that begin a word.
+            letters_cost_more=profile.in_running_text("a") == "a",
+            pruning_rate=options.pruning_rate,
+            report=shown.at,
+        )
+    if len(vocabulary) < size:
+        warnings.warn(
+            f"the text supports no more than {len(vocabulary) + room.outside} tokens;"
+            f" {options.vocab_size} were asked for",
+            TreetokWarning,
+            stacklevel=5,
+        )
+    return vocabulary
+
+
+def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) -> dict[str, int]:
+    """Special tokens have the first ids. Where nothing falls back to bytes, an unknown token is needed."""
+    if not isinstance(special_tokens, list | tuple | None):
+        raise TreetokError(f"special_tokens is a list of strings, not {type(special_tokens).__name__}")
+    names = list(profile.default_special_tokens if special_tokens is None else special_tokens)
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise TreetokError(f"a special token must be a string that is not empty, not {name!r}")
+        check_encodable(name)
+        if name in seen:
+            raise TreetokError(f"the special token {name!r} is given twice")
+        seen.add(name)
+        if is_base_name(name):
+            raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
+    if not profile.byte_fallback and UNKNOWN not in names:
+        names.append(UNKNOWN)
+    return {name: number for number, name in enumerate(names)}
+
+
+def scores_of_word(word: str, profile: Profile, scores_of_letters: Scores) -> Sequence[float]:
+    letters = profile.letters(word)
+    scores = scores_of_letters[letters]
+    return with_leading_space(scores) if len(word) > len(letters) else scores
+
+
+def score_words(source: TreeSource, words: Sequence[str], progress: Progress) -> dict[str, Sequence[float]]:
+    """The scores of all words, a batch at a time."""
+    scores: dict[str, Sequence[float]] = {}
+    with progress.stage("building trees", len(words), "words") as shown:
+        for start in range(0, len(words), WORDS_PER_BATCH):
+            scores |= scores_of_words(source, words[start : start + WORDS_PER_BATCH])
+            shown.at(len(scores))
+    return scores
+
+
+def in_order_of_ids(base: Iterable[Entry], vocabulary: Mapping[str, int]) -> list[tuple[Entry, int]]:
+    """The base first, then the rest as it comes, the most frequent first."""
+    counts: dict[Entry, int] = dict.fromkeys(base, 0)
+    counts.update(vocabulary)
+    return list(counts.items())
+
+
+def most_frequent(letters: Mapping[str, int], size: int) -> list[str]:
+    return sorted(letters, key=lambda word: (-letters[word], word))[:size]
+
+
+def lexicon_of(scores: Scores, words: Iterable[str]) -> Lexicon:
+    return Lexicon.from_scores({word: scores[word] for word in words if len(word) > 1})
+
+
+def without_redundant_words(
+    words: Sequence[str], scores: Scores, counts: Mapping[str, int], parser: TreeSource
+) -> list[str]:
+    """The words less the rare ones, seen once at most, to which the parser gives the same tree: the lexicon is a
+    third smaller, nothing is cut otherwise, and the parser has few words more to score."""
+    rare = sorted(word for word in words if counts.get(word, 0) <= 1 and len(word) > 1)
+    pairs = zip(rare, parser.split_scores(rare), strict=True)
+    redundant = {word for word, of_parser in pairs if split_depths(of_parser) == split_depths(scores[word])}
+    return [word for word in words if word not in redundant]

@@ -1,0 +1,148 @@
+"""The first stage: read the text once, count its words and, for neural trees, number its running words."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treetok.corpus.counting import WordCounter, count_words, texts_of
+from treetok.corpus.word_ids import SequenceBuilder, WordSequence
+from treetok.errors import TreetokError, TreetokWarning
+from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
+from treetok.pipeline.options import TrainOptions
+from treetok.pipeline.run import Made, Run
+from treetok.progress import Progress
+from treetok.text import Profile, check_encodable, profile_named
+
+WORDS, IDS, LEXICON_WORDS, FIGURES = "words.tsv", "word_ids.safetensors", "lexicon_words.tsv", "words.json"
+
+
+@dataclass(frozen=True)
+class CountedText:
+    """
+    counts: the words of the text, as the profile cuts them.
+    lexicon_counts: those of the text for the lexicon alone.
+    sequence: reads the running words by id; for neural trees.
+    """
+
+    counts: dict[str, int]
+    lexicon_counts: dict[str, int]
+    figures: dict[str, Any]
+    sha256: dict[str, str]
+    artefacts: Any
+
+    def sequence(self) -> WordSequence:
+        sequence: WordSequence = self.artefacts[IDS]
+        return sequence
+
+    def letter_counts(self, profile: Profile) -> Counter[str]:
+        """How often the letters occur that trees are read off, in the text."""
+        return letter_counts(self.counts, profile)
+
+
+def letter_counts(counts: Mapping[str, int], profile: Profile) -> Counter[str]:
+    letters: Counter[str] = Counter()
+    for word, count in counts.items():
+        letters[profile.letters(word)] += count
+    return letters
+
+
+def count_text(
+    corpus: Any, options: TrainOptions, run: Run, progress: Progress, max_words: int = 0
+) -> CountedText:
+    """Read the corpus once. `max_words` is the number of running words to keep in order, 0 for none."""
+    profile = profile_named(options.profile)
+    formats: dict[str, Format[Any]] = {WORDS: WORD_COUNTS, FIGURES: JSON}
+    if max_words:
+        formats |= {IDS: WORD_IDS, LEXICON_WORDS: WORD_COUNTS}
+    inputs = {
+        "text": run.identity.get("text"),
+        "lexicon_text": fingerprint(options.lexicon_text),
+        "profile": options.profile,
+        "text_column": options.text_column,
+        "memory_limit": options.memory_limit,
+        "max_words": max_words,
+    }
+
+    def work() -> Made:
+        counter = WordCounter(profile, options.memory_limit)
+        builder = SequenceBuilder(profile, max_words)
+        if isinstance(corpus, Mapping):
+            counter = count_words(corpus, profile, memory_limit=options.memory_limit)
+        else:
+            for text in texts_of(corpus, options.text_column, progress, "counting words"):
+                check_encodable(text)
+                chunks = profile.chunks(text)
+                counter.add_chunks(chunks)
+                if not builder.is_full():
+                    builder.add(chunks)
+        counts = counter.counts()
+        figures = {"words": sum(counts.values()), "distinct_words": len(counts), "dropped_words": counter.dropped}
+        if counter.dropped:
+            warnings.warn(
+                f"{counter.dropped} rare words were dropped to stay within {options.memory_limit} bytes",
+                TreetokWarning,
+                stacklevel=5,
+            )
+        made: dict[str, Any] = {WORDS: counts, FIGURES: figures}
+        if max_words:
+            further = count_further(options, profile, progress)
+            made |= {IDS: builder.sequence(), LEXICON_WORDS: further}
+            if further:
+                figures["lexicon_words"] = len(further)
+        return made, figures
+
+    artefacts = run.stage("words", inputs, formats, work)
+    return CountedText(
+        artefacts[WORDS],
+        artefacts[LEXICON_WORDS] if max_words else {},
+        artefacts[FIGURES],
+        artefacts.sha256,
+        artefacts,
+    )
+
+
+def count_further(options: TrainOptions, profile: Profile, progress: Progress) -> dict[str, int]:
+    """The words of the text for the lexicon alone."""
+    if not options.lexicon_text:
+        return {}
+    limit, column = options.memory_limit, options.text_column
+    paths = list(options.lexicon_text)
+    return count_words(paths, profile, text_column=column, memory_limit=limit, progress=progress).counts()
+
+
+def frequent_words(counts: Mapping[str, int], min_word_count: int) -> dict[str, int]:
+    words = {word: count for word, count in counts.items() if count >= min_word_count}
+    if not words:
+        raise TreetokError("the corpus has no words" + (" that are frequent enough" if min_word_count > 1 else ""))
+    return words
+
+
+def fingerprint(items: Any) -> str:
+    """The same for the same files and texts: a SHA-256 over the SHA-256 of each."""
+    whole = hashlib.sha256()
+    for digest in digests(items):
+        whole.update(digest)
+    return whole.hexdigest()
+
+
+def digests(items: Any) -> Iterator[bytes]:
+    if isinstance(items, Mapping):
+        items = [f"{word}\t{count}" for word, count in sorted(items.items(), key=str)]
+    for item in items:
+        if isinstance(item, os.PathLike):
+            try:
+                with Path(item).open("rb") as file:
+                    yield hashlib.file_digest(file, "sha256").digest()
+            except OSError as error:
+                missing = isinstance(error, FileNotFoundError)
+                text = f"no such file: {item}" if missing else f"cannot read {item}: {error.strerror or error}"
+                raise TreetokError(text) from None
+        else:
+            yield hashlib.sha256(str(item).encode("utf-8", "surrogatepass")).digest()
