@@ -77,7 +77,7 @@ LARGE_UNIGRAM = MorphemeConfig("unigram", 20_000, count_power=0.5)
 
 PRESETS = {
     "best": Preset(
-        training=TrainingConfig(steps=2800),
+        training=TrainingConfig(steps=2600),
         ensemble=(BPE, UNIGRAM, STEMS, TREES, LARGE_UNIGRAM),
         parser=ParserConfig(dimension=128, hidden=256),
         distillation=DistillationConfig(epochs=15, dropout=0.1),

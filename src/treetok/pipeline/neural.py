@@ -116,7 +116,6 @@ class NeuralTraining:
         facts = {
             "trees": "neural",
             "preset": self.preset_name,
-            "ensemble": [run.records[f"member-{number + 1}"].figures for number in range(len(members))],
             "unseen_words": len(unseen),
         }
         return TreesOfText(scores, parser, lexicon_of(kept, kept), facts, tuple(unseen))
