@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -100,9 +99,8 @@ def train_neural(
     items = to_be_read_twice(corpus, options.text_column)
     identity = {"text": fingerprint(items), "profile": options.profile, "seed": options.seed, **neural.identity()}
     run = Run.open(directory, identity, resume, is_first_process())
-    began = time.monotonic()
     text = count_text(items, options, run, progress, neural.preset.max_words)
-    budget.counting_seconds = time.monotonic() - began
+    budget.counting_seconds = run.records["words"].seconds
     words = frequent_words(text.counts, options.min_word_count)
     # Refused before hours of training rather than after them.
     make_room(options, words)

@@ -52,11 +52,7 @@ def shipped_directory() -> Path:
 
 def shipped_names() -> list[str]:
     """The tokenizers that come with the package."""
-    return sorted(
-        folder.name
-        for folder in shipped_directory().iterdir()
-        if folder.joinpath(HEAD).is_file()
-    )
+    return sorted(folder.name for folder in shipped_directory().iterdir() if folder.joinpath(HEAD).is_file())
 
 
 def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
