@@ -13,9 +13,10 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
-from treetok.model.charts.chart import inside_pass, outside_pass, span_weights  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
-from treetok.model.charts.pruned import PrunedCharts, pruned_cells  # noqa: E402
+from treetok.model.charts.passes import inside_pass, outside_pass, span_weights  # noqa: E402
+from treetok.model.charts.pruned import PrunedCharts  # noqa: E402
+from treetok.model.charts.pruned_cells import pruned_cells  # noqa: E402
 from treetok.model.config import (  # noqa: E402
     CompositionConfig,
     LanguageModelConfig,
@@ -26,7 +27,8 @@ from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, fin
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import best_splits, rows_of_spans, split_scores_by_width, walk_trees  # noqa: E402
 from treetok.model.losses.joint_parser import best_tree_depths  # noqa: E402
-from treetok.model.network.composition import CompositionModel, norm  # noqa: E402
+from treetok.model.network.composition import CompositionModel  # noqa: E402
+from treetok.model.network.functional import norm  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402
 from treetok.model.training.assembly import assemble_trainer  # noqa: E402
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
@@ -91,11 +93,11 @@ def test_cells_are_those_of_the_simulation(window):
         scores = [random_scores(rng, n) for n in lengths]
         cells = pruned_cells(torch.tensor(lengths), padded(scores), window)
         got = [{} for _ in lengths]
-        for word, bounds, ways, level in zip(*(t.tolist() for t in vars(cells).values()), strict=True):
-            assert bounds[ways + 1 :] == bounds[-1:] * (window + 1 - ways)
+        for word, bounds, splits, level in zip(*(t.tolist() for t in vars(cells).values()), strict=True):
+            assert bounds[splits + 1 :] == bounds[-1:] * (window + 1 - splits)
             assert (bounds[0], bounds[-1]) not in got[word]
-            got[word][bounds[0], bounds[-1]] = (bounds[1 : ways + 1], level)
-            assert ways == min(level, window)
+            got[word][bounds[0], bounds[-1]] = (bounds[1 : splits + 1], level)
+            assert splits == min(level, window)
         for n, of_word, found in zip(lengths, scores, got, strict=True):
             expected = simulate(n, of_word, window)
             level = levels_of(expected)
@@ -126,11 +128,11 @@ class Case:
         self.morphemes = MorphemeVocabulary("abc", [s for s in sorted(strings) if rng.random() < 0.4])
         self.model = CompositionModel(SIZES, len(self.morphemes)).double()
         table = tabulate_substrings(words)
-        numbers = self.morphemes.numbers(table.strings(words))
+        morpheme_ids = self.morphemes.ids(table.strings(words))
         of_all = [random_scores(rng, len(word)) for word in words]
         scores_NS = padded(of_all)
         batch = sorted(rng.sample(range(len(words)), rng.randint(1, len(words))), key=lambda w: -len(words[w]))
-        charts = PrunedCharts(table, numbers, "cpu", self.window, lambda chosen: scores_NS[chosen])
+        charts = PrunedCharts(table, morpheme_ids, "cpu", self.window, lambda chosen: scores_NS[chosen])
         self.words = [words[number] for number in batch]
         self.scores = [of_all[number] for number in batch]
         self.plan = charts.plan(torch.tensor(batch))
@@ -154,7 +156,7 @@ class PrunedRecursion:
         self.inside, self.outside, self.span_weight = map(cache, (self._inside, self._outside, self._span_weight))
 
     def _inside(self, start, end):
-        embedding = self.model.embedding.weight[self.case.morphemes.number(self.word[start:end])]
+        embedding = self.model.embedding.weight[self.case.morphemes.id(self.word[start:end])]
         if end - start == 1:
             return norm(embedding), {}, {}
         scores, vectors = [], []
@@ -229,7 +231,7 @@ def test_both_passes_equal_the_recursion(seed):
             assert torch.allclose(inside, recursion.inside(start, end)[0], atol=1e-5)
             assert torch.allclose(outside[row], recursion.outside(start, end), atol=1e-5)
             assert weights[row].item() == pytest.approx(recursion.span_weight(start, end), abs=1e-5)
-            assert plan.morpheme_of_row[plan.row_of_outside[row]] == case.morphemes.number(word[start:end])
+            assert plan.morpheme_of_row[plan.row_of_outside[row]] == case.morphemes.id(word[start:end])
         assert depths[number].tolist() == recursion.depths() + [0] * (depths.shape[1] - len(word) + 1)
     assert len(expected_rows) == len(rows)
 
@@ -252,12 +254,12 @@ def test_charts_of_short_words_are_complete(seed):
     words = sorted({"".join(rng.choices("abc", k=rng.randint(1, window + 1))) for _ in range(8)})
     words.sort(key=len, reverse=True)
     table = tabulate_substrings(words)
-    numbers = np.array([rng.choice([0, i % 30 + 2]) if i > 2 else i + 2 for i in range(len(table))])
+    morpheme_ids = np.array([rng.choice([0, i % 30 + 2]) if i > 2 else i + 2 for i in range(len(table))])
     model = CompositionModel(SIZES, 40).double()
     roots = torch.randn(len(words), SIZES.dimension, dtype=torch.float64)
     chosen = torch.arange(len(words))
-    pruned = PrunedCharts(table, numbers, "cpu", window, lambda w: torch.randn(len(w), window)).plan(chosen)
-    complete = CompleteCharts(table, numbers, "cpu").plan(chosen)
+    pruned = PrunedCharts(table, morpheme_ids, "cpu", window, lambda w: torch.randn(len(w), window)).plan(chosen)
+    complete = CompleteCharts(table, morpheme_ids, "cpu").plan(chosen)
     of_spans = []
     for plan in (pruned, complete):
         inside = inside_pass(model, plan)
@@ -357,7 +359,7 @@ def test_the_loss_of_the_parser_is_that_of_the_best_trees():
     plan = batch.plan
     assert plan.longest > 4
     depths = best_tree_depths(plan, inside_pass(learner.composition, plan)).tolist()
-    scores = learner.parser(learner.letters.take(plan.word_numbers)).tolist()
+    scores = learner.parser(learner.letters.take(plan.word_ids)).tolist()
     total = weights = 0.0
     for number, n in enumerate(plan.lengths_W.tolist()):
         count = batch.count_W[number].item() ** 0.5

@@ -1,4 +1,4 @@
-"""The end of a corpus is held back; what reports say, and when checkpoints are due."""
+"""The end of a corpus is held out; what reports contain, and when checkpoints are saved."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from test_model_training import SHORT, TINY, losses_of, make_trainer  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
-from treetok.model.data.validation import fixed_batches, split_numbers  # noqa: E402
+from treetok.model.batches.validation import make_validation_batches, split_held_out  # noqa: E402
 
 
 def reports_of(trainer, **options):
@@ -20,46 +20,46 @@ def reports_of(trainer, **options):
     return reports
 
 
-def test_the_end_of_the_corpus_is_held_back():
+def test_the_end_of_the_corpus_is_held_out():
     whole, _ = make_trainer(replace(SHORT, validation_share=0.0), sizes=TINY)
     trainer, _ = make_trainer(replace(SHORT, validation_share=0.01), sizes=TINY)
-    words = len(whole.maker.numbers)
-    trained_on = len(trainer.maker.numbers)
+    words = len(whole.maker.word_ids)
+    trained_on = len(trainer.maker.word_ids)
     assert words - trained_on == -(-words // 100)
-    assert torch.equal(trainer.maker.numbers, whole.maker.numbers[:trained_on])
+    assert torch.equal(trainer.maker.word_ids, whole.maker.word_ids[:trained_on])
     assert not whole.validation_batches
     assert [batch.words_BT.shape for batch in trainer.validation_batches] == [(4, 8)] * 4
 
 
 @pytest.mark.parametrize("words, batches", [(32, 1), (63, 1), (64, 2), (128, 4), (1001, 4)])
-def test_validation_batches_share_no_running_word(words, batches):
+def test_validation_batches_do_not_overlap(words, batches):
     maker = SimpleNamespace(
-        numbers=torch.arange(words),
+        word_ids=torch.arange(words),
         sequences=4,
         words_per_sequence=8,
         device="cpu",
         batch_of=lambda running_BT, order: running_BT,
     )
-    running = torch.cat(list(fixed_batches(maker)))
+    running = torch.cat(list(make_validation_batches(maker)))
     assert running.shape == (4 * batches, 8)
     assert torch.equal(running - running[:, :1], torch.arange(8).expand_as(running))
     assert len(running.unique()) == running.numel()
     assert running.min() == 0 and running.max() == words - 1
 
 
-def test_small_corpora_have_nothing_to_spare():
-    numbers = np.zeros(1000, dtype=np.int32)
-    assert [len(part) for part in split_numbers(numbers, 0.005, 100)] == [900, 100]
-    assert [len(part) for part in split_numbers(numbers, 0.005, 101)] == [1000, 0]
-    assert [len(part) for part in split_numbers(numbers, 0.3, 101)] == [700, 300]
-    too_long = np.concatenate([numbers, np.full(100, -1, dtype=np.int32)])
-    assert [len(part) for part in split_numbers(too_long, 0.005, 100)] == [1100, 0]
+def test_nothing_is_held_out_of_small_corpora():
+    word_ids = np.zeros(1000, dtype=np.int32)
+    assert [len(part) for part in split_held_out(word_ids, 0.005, 100)] == [900, 100]
+    assert [len(part) for part in split_held_out(word_ids, 0.005, 101)] == [1000, 0]
+    assert [len(part) for part in split_held_out(word_ids, 0.3, 101)] == [700, 300]
+    too_long = np.concatenate([word_ids, np.full(100, -1, dtype=np.int32)])
+    assert [len(part) for part in split_held_out(too_long, 0.005, 100)] == [1100, 0]
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
-def test_shares_that_are_none(share):
+def test_invalid_shares_are_refused(share):
     with pytest.raises(TreetokError, match="validation_share must be a number from 0 to below 1, not"):
-        split_numbers(np.zeros(1000, dtype=np.int32), share, 10)
+        split_held_out(np.zeros(1000, dtype=np.int32), share, 10)
 
 
 def test_validation_is_reported_and_changes_nothing():

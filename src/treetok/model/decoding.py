@@ -22,11 +22,13 @@ import torch
 from torch import Tensor
 
 from treetok.errors import TreetokError
-from treetok.model.charts.chart import ChartPlan, embedded_rows
 from treetok.model.charts.complete import CompleteCharts
+from treetok.model.charts.passes import embedded_rows
+from treetok.model.charts.plan import ChartPlan
 from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
-from treetok.model.network.composition import CompositionModel, norm
+from treetok.model.network.composition import CompositionModel
+from treetok.model.network.functional import norm
 from treetok.spans import spans_before_width
 
 LETTERS_PER_BATCH = 40_000
@@ -193,7 +195,7 @@ class CompositionTrees:
         by_length = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(self.device)
         scores_of_members = []
         for member in self.members:
-            charts = CompleteCharts(table, member.morphemes.numbers(strings), self.device)
+            charts = CompleteCharts(table, member.morphemes.ids(strings), self.device)
             plan = charts.plan(by_length, outside=False)
             was_training = member.composition.training
             member.composition.eval()

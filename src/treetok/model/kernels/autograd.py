@@ -14,12 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treetok.model.charts.chart import ChartPlan, InsideResult, embedded_rows, inside_pass, outside_pass
+from treetok.model.charts.passes import InsideResult, embedded_rows, inside_pass, outside_pass
+from treetok.model.charts.plan import ChartPlan
 from treetok.model.kernels.encoder import EncoderStack, as_tensors, from_tensors, weights_of
 from treetok.model.kernels.gather import add_rows, take_rows
 from treetok.model.kernels.outside_score import HalfGradients, HalfWeights, outside_score, outside_score_backward
 from treetok.model.kernels.split_combination import combine_splits, combine_splits_backward
-from treetok.model.network.composition import CompositionModel, ScoreHalf, norm
+from treetok.model.network.composition import CompositionModel, ScoreHalf
+from treetok.model.network.functional import norm
 
 
 def parts_of(sizes: list[int]) -> list[tuple[int, int]]:

@@ -19,8 +19,9 @@ import torch
 from torch import nn
 
 from treetok.errors import TreetokError
-from treetok.model.data.batches import BatchMaker, mixed_seed
-from treetok.model.losses.objectives import Batch, Losses, TreeLearner
+from treetok.model.batches.batch import Batch
+from treetok.model.batches.maker import BatchMaker, mixed_seed
+from treetok.model.losses.objectives import Losses, TreeLearner
 
 
 @dataclass(frozen=True)
