@@ -70,7 +70,7 @@ def test_span_weights_of_a_word_sum_to_the_number_of_nodes(seed):
     )
 
 
-def test_without_overriding_no_morpheme_matters():
+def test_morphemes_have_no_effect_without_overriding():
     _, model, _, plan = random_case(3)
     before = inside_pass(model, plan, morph_overriding=False).vectors
     assert not torch.allclose(before, inside_pass(model, plan).vectors)

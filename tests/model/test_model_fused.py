@@ -95,7 +95,7 @@ def test_cross_entropy_with_and_without_excluded_classes():
             assert torch.allclose(plain, fused, atol=1e-5)
 
 
-def test_sizes_that_do_not_suit_the_kernels():
+def test_unsupported_sizes():
     assert can_be_fused(CompositionConfig())
     assert not can_be_fused(CompositionConfig(dimension=96, heads=3))
     assert not can_be_fused(CompositionConfig(dimension=8, heads=2))

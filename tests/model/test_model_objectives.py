@@ -1,4 +1,4 @@
-"""Losses against sums over single words, and where batches and trees come from."""
+"""Losses against sums over single words; sampling of batches; trees from the composition model."""
 
 import random
 from collections import Counter
@@ -33,7 +33,7 @@ LONGEST = 5
 
 
 def make(seed, objective):
-    """A text over few letters, some words of which are too long; its batches, a learner, the recursion."""
+    """A text over few letters, with some words that are too long; its batches, a learner, the reference."""
     rng = random.Random(seed)
     torch.manual_seed(seed)
     text = " ".join("".join(rng.choices("abc", k=rng.choice([1, 2, 3, 4, 5, 9]))) for _ in range(30))
@@ -51,7 +51,7 @@ def make(seed, objective):
 
 
 def running_words(maker, words, step):
-    """The text of a batch, drawn again by hand: None for a word too long."""
+    """A batch and its text, which is sampled again by hand: None for a word that is too long."""
     batch = maker.draw(step)
     generator = torch.Generator().manual_seed(mixed_seed(maker.seed, step))
     starts = torch.randint(0, len(maker.word_ids) - 6 + 1, (2, 1), generator=generator)
@@ -137,7 +137,7 @@ def test_batches_depend_on_seed_and_step_alone():
     assert not torch.equal(maker.draw(0).chosen_W, maker.draw(1).chosen_W)
 
 
-def test_every_word_is_chosen_where_it_stands():
+def test_the_chosen_position_of_a_word_holds_that_word():
     maker = make(2, ObjectiveConfig())[1]
     batch = maker.draw(3)
     flat = batch.words_BT.flatten()
@@ -180,7 +180,7 @@ def all_trees(start, end):
 @torch.no_grad()
 def test_trees_have_the_most_expected_spans_of_all_trees(seed):
     reading = DecodingConfig(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
-    # Every third time two models, whose expectations are summed.
+    # In every third case two models, whose expectations are summed.
     made = [make(other, ObjectiveConfig()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
     members = [EnsembleMember(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
     for member in members:

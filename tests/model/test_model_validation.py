@@ -68,14 +68,14 @@ def test_validation_is_reported_and_changes_nothing():
     assert [report.step for report in reports] == [4, 5, 8, 10, 12]
     assert [report.step for report in reports if report.validation] == [5, 10, 12]
     assert losses_of(plain, 12)[-1][:3] == [reports[-1].character, reports[-1].span, reports[-1].next_word]
-    # The same parameters have the same losses: nothing is dropped out, nothing drawn.
+    # Validation is deterministic: no dropout, no sampling.
     torch.manual_seed(7)
     assert plain.validate() == reports[-1].validation != reports[1].validation
     assert plain.learner.training
 
 
 class Clock:
-    """Time that passes only when a test says so, and where the trainer looks at it."""
+    """A fake clock for the trainer, advanced by the test."""
 
     def __init__(self, monkeypatch):
         self.now = 0.0
@@ -89,37 +89,37 @@ class Clock:
         return slow
 
 
-def test_reports_say_the_learning_rate_and_the_time_left(monkeypatch):
+def test_reports_contain_the_learning_rate_and_the_time_left(monkeypatch):
     clock = Clock(monkeypatch)
     trainer, _ = make_trainer(SHORT, sizes=TINY)
     trainer.take_step = clock.takes(2.0, trainer.take_step)
     reports = []
     trainer.run(clock.takes(10.0, reports.append), report_every=4)
     assert [report.learning_rate for report in reports] == [SHORT.learning_rate_at(step) for step in (3, 7, 11)]
-    # The first step is left out of account; four steps and a report take 18 seconds.
+    # The first step is not counted; four steps and a report take 18 seconds.
     assert [report.seconds_left for report in reports] == [8 * 2.0, 4 * 18.0 / 4, 0.0]
-    # Slow reports do not make slow steps.
+    # Time spent in reports does not count as time of steps.
     assert [report.words_per_second for report in reports] == [4 * 8 / 2.0] * 3
     assert reports[0].figures().keys().isdisjoint({"validation", "validation_span"})
     assert reports[2].figures()["validation_span"] == reports[2].validation.span
 
 
 @pytest.mark.parametrize(
-    "report_every, seconds_a_report, due",
+    "report_every, seconds_per_report, due",
     [(1000, 0.0, [4, 8, 12]), (1, 0.0, [4, 8, 12]), (1, 1.0, [2, 4, 6, 8, 10, 12]), (5, 100.0, [4, 5, 9, 10, 12])],
 )
-def test_checkpoints_are_due_however_often_and_long_reports_are(monkeypatch, report_every, seconds_a_report, due):
+def test_checkpoints_do_not_depend_on_reports(monkeypatch, report_every, seconds_per_report, due):
     clock = Clock(monkeypatch)
     trainer, _ = make_trainer(SHORT, sizes=TINY)
     trainer.take_step = clock.takes(1.0, trainer.take_step)
     saved = []
     # A slow save does not make the next one due at once.
     save = clock.takes(50.0, lambda trainer: saved.append(trainer.step))
-    trainer.run(clock.takes(seconds_a_report), save, report_every, save_seconds=3.5)
+    trainer.run(clock.takes(seconds_per_report), save, report_every, save_seconds=3.5)
     assert saved == due
 
 
-def test_slow_validation_does_not_put_off_checkpoints(monkeypatch):
+def test_slow_validation_does_not_delay_checkpoints(monkeypatch):
     clock = Clock(monkeypatch)
     trainer, _ = make_trainer(SHORT, sizes=TINY)
     trainer.take_step = clock.takes(1.0, trainer.take_step)

@@ -52,7 +52,7 @@ class CompleteCharts:
         outside table: enough to induce trees."""
         used = self._used_substrings(words)
         self._row_of_substring[used] = torch.arange(len(used), device=words.device)
-        # Substring ids go by width, so rows do, too.
+        # Rows are sorted by width because substring ids are.
         width_ends = torch.searchsorted(used, self.width_starts[1:]).tolist()
         row_of_outside, word_of_outside, outside_levels = self._outside_table(
             words, SplitIndex(width_ends, words.device), outside

@@ -25,9 +25,12 @@ from treetok.model.charts.span_index import SpanIndex
 
 @dataclass(frozen=True)
 class PrunedCells:
-    """The cells of some words. `bounds_CB[c]` is where cell c starts, may be split, and ends; a cell with fewer
-    than K splits, of which `splits_C` is the number, repeats its end. `level_C` is 0 for letters, and one more
-    than that of the higher half for other cells."""
+    """The cells of some words.
+
+    bounds_CB: where a cell starts, may be split, and ends; cells with fewer than K splits repeat their end.
+    splits_C: how many splits a cell has.
+    level_C: 0 for letters; for other cells, one more than the higher level of their halves.
+    """
 
     word_C: Tensor
     bounds_CB: Tensor
