@@ -1,10 +1,10 @@
-"""How training grows with the batch and with the length of words: words a second and peak memory on a GPU.
+"""How training scales with batch size and word length: words per second and peak memory on a GPU.
 
 PYTHONPATH=src python benchmarks/scaling.py CORPUS
 
-Batches are 1, 2 and 4 times 256 sequences of 96 words of the corpus. Words of 10, 20 and 40 letters are made of
-random syllables, 128 distinct ones in batches of 1 024: complete charts, whose work grows with the third power of
-the length (their steps are recorded), and pruned ones, whose work is linear (they are not).
+Batches are 1, 2 and 4 times 256 sequences of 96 words of the corpus. Words of 10, 20 and 40 letters are random
+syllables, 128 distinct ones in batches of 1,024, with complete charts, whose work is cubic in the length (their
+steps run as CUDA graphs), and with pruned charts, whose work is linear (theirs do not).
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ def measure(
     seconds = (time.perf_counter() - start) / steps
     distinct = trainer.maker.draw(0).plan.words
     return {
-        "words a batch": settings.sequences * settings.words_per_sequence,
+        "words per batch": settings.sequences * settings.words_per_sequence,
         "distinct": distinct,
-        "ms a step": round(1000 * seconds, 1),
-        "words a second": round(settings.sequences * settings.words_per_sequence / seconds),
-        "distinct words a second": round(distinct / seconds),
+        "ms per step": round(1000 * seconds, 1),
+        "words per second": round(settings.sequences * settings.words_per_sequence / seconds),
+        "distinct words per second": round(distinct / seconds),
         "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),
     }
 
 
-def words_of(letters: int, rng: random.Random, how_many: int = 128) -> list[str]:
+def random_words(letters: int, rng: random.Random, count: int = 128) -> list[str]:
     syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
-    return ["".join(rng.choice(syllables) for _ in range(letters // 2)) for _ in range(how_many)]
+    return ["".join(rng.choice(syllables) for _ in range(letters // 2)) for _ in range(count)]
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def main() -> None:
     rng = random.Random(0)
     small = dataclasses.replace(settings, sequences=16, words_per_sequence=64)
     for letters in (10, 20, 40):
-        words = words_of(letters, rng)
+        words = random_words(letters, rng)
         text = " ".join(rng.choice(words) for _ in range(20_000))
         sequence = read_sequence([text], profile_named("uncased"))
         for chart in ("complete", "pruned"):

@@ -1,4 +1,4 @@
-"""Where the time of a training step goes on a GPU, against what its arithmetic and its memory traffic allow.
+"""The time of a training step on a GPU, kernel by kernel, against the bounds set by its FLOPs and memory traffic.
 
 PYTHONPATH=src python benchmarks/training.py CORPUS [--sequences 256]
 """
@@ -15,57 +15,65 @@ import torch
 
 from treetok.corpus.reading import read_texts
 from treetok.corpus.word_ids import read_sequence
+from treetok.model.batches.padding import BatchShape
 from treetok.model.config import ModelConfig
 from treetok.model.data.morphemes import find_morphemes
-from treetok.model.data.padding import BatchShape
-from treetok.model.losses.operations import PLAIN, Operations
+from treetok.model.losses.operations import PLAIN, Operations, fused_operations
 from treetok.model.training.assembly import assemble_trainer, chart_words
 from treetok.model.training.cuda_graph import CudaGraphTrainer
 from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 
 
-def operations(room: BatchShape, config: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
-    """Multiplications and additions of one step, forward and twice that backward."""
-    sizes = config.composition
-    d = sizes.dimension
-    layer = 4 * d * d + 2 * d * sizes.hidden
-    inside = sum(cells * width for width, cells in enumerate(room.inside_cells)) * 3 * sizes.inside_layers * layer
-    pairs = sum(cells * depth for depth, cells in enumerate(room.outside_cells))
-    outside = pairs * (2 * sizes.outside_layers * layer + 2 * (d * d + 64 * d))
+def floating_point_operations(
+    shape: BatchShape, config: ModelConfig, settings: TrainingConfig, morphemes: int
+) -> float:
+    """Multiplications and additions of one step: forward, and twice as many backward."""
+    composition = config.composition
+    d = composition.dimension
+    layer = 4 * d * d + 2 * d * composition.hidden
+    inside = (
+        sum(cells * width for width, cells in enumerate(shape.inside_cells))
+        * 3
+        * composition.inside_layers
+        * layer
+    )
+    pairs = sum(cells * depth for depth, cells in enumerate(shape.outside_cells))
+    outside = pairs * (2 * composition.outside_layers * layer + 2 * (d * d + 64 * d))
     words = settings.sequences * settings.words_per_sequence
-    reading = words * (config.language_model.layers * 12 * d * d + room.words * d)
-    telling = (room.characters + room.spans) * morphemes * d
-    return 6.0 * (inside + outside + reading + telling)
+    language_model = words * (config.language_model.layers * 12 * d * d + shape.words * d)
+    prediction = (shape.characters + shape.spans) * morphemes * d
+    return 6.0 * (inside + outside + language_model + prediction)
 
 
-def bytes_moved(room: BatchShape, config: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
-    """What the kernels must read and write in one step where each reads its input and writes its output once."""
-    sizes = config.composition
-    d, hidden = sizes.dimension, sizes.hidden
-    # Of one token in one layer, in numbers of 16 bits. Forward: x, qkv (written, read), mixed (twice), x, y, out.
+def bytes_moved(shape: BatchShape, config: ModelConfig, settings: TrainingConfig, morphemes: int) -> float:
+    """The memory traffic of one step in which every kernel reads its input and writes its output once."""
+    composition = config.composition
+    d, hidden = composition.dimension, composition.hidden
+    # Values of 16 bits per token and layer. Forward: x, qkv (written, read), mixed (twice), x, y, out.
     forward = 12 * d
     # Backward: d_out, out, y, d_fed, d_z (twice), d_mixed (twice), qkv, d_qkv (twice), d_x; activated, d_hidden.
     backward = 18 * d + 2 * hidden
-    # Gradients of the weights: x, d_qkv, d_z, mixed, y, d_fed; d_hidden, activated.
+    # Weight gradients: x, d_qkv, d_z, mixed, y, d_fed; d_hidden, activated.
     products = 8 * d + 2 * hidden
-    inside = 3 * sizes.inside_layers * sum(cells * width for width, cells in enumerate(room.inside_cells))
-    outside = 2 * sizes.outside_layers * sum(cells * depth for depth, cells in enumerate(room.outside_cells))
-    # Logits are written, read, read, overwritten, and read twice for products.
+    inside = 3 * composition.inside_layers * sum(cells * width for width, cells in enumerate(shape.inside_cells))
+    outside = (
+        2 * composition.outside_layers * sum(cells * depth for depth, cells in enumerate(shape.outside_cells))
+    )
+    # Logits are written, read, read, overwritten, and read by two matrix products.
     words = settings.sequences * settings.words_per_sequence
-    logits = 6 * ((room.characters + room.spans) * morphemes + words * room.words)
+    logits = 6 * ((shape.characters + shape.spans) * morphemes + words * shape.words)
     return 2.0 * ((inside + outside) * (forward + backward + products) + logits)
 
 
 def check_fused(trainer: CudaGraphTrainer) -> dict[str, float]:
-    """How far fused kernels are from plain arithmetic in 32 bits, beside plain arithmetic in 16 bits."""
-    from treetok.model.kernels import FUSED
-
+    """The error of fused kernels against plain operations in 32 bits, beside that of plain operations in 16
+    bits."""
     learner = trainer.learner
     batch = trainer.maker.draw(0)
 
-    def gradient(arithmetic: Operations, precision: torch.dtype | None) -> tuple[torch.Tensor, torch.Tensor]:
-        learner.arithmetic, learner.precision = arithmetic, precision
+    def gradient(operations: Operations, precision: torch.dtype | None) -> tuple[torch.Tensor, torch.Tensor]:
+        learner.operations, learner.precision = operations, precision
         learner.zero_grad(set_to_none=True)
         losses = learner(batch)
         losses.total.backward()
@@ -75,15 +83,15 @@ def check_fused(trainer: CudaGraphTrainer) -> dict[str, float]:
 
     exact_losses, exact = gradient(PLAIN, None)
     result = {}
-    for name, arithmetic in (("fused", FUSED), ("plain", PLAIN)):
-        losses, found = gradient(arithmetic, torch.bfloat16)
+    for name, operations in (("fused", fused_operations()), ("plain", PLAIN)):
+        losses, found = gradient(operations, torch.bfloat16)
         result[f"{name}: largest error of a loss"] = round(float((losses - exact_losses).abs().max()), 5)
         result[f"{name}: relative error of the gradient"] = round(float((found - exact).norm() / exact.norm()), 5)
     return result
 
 
 def measured_rates() -> tuple[float, float]:
-    """Operations a second of a large bf16 product, and bytes a second of a large copy."""
+    """FLOP/s of a large bf16 matrix product, and bytes/s of a large copy."""
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
     big = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
     other = torch.empty_like(big)
@@ -100,12 +108,37 @@ def measured_rates() -> tuple[float, float]:
     return rates[0], rates[1]
 
 
+def seconds_per_step(trainer: CudaGraphTrainer, steps: int = 20) -> float:
+    for _ in range(5):
+        trainer.take_step()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(steps):
+        trainer.take_step()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - start) / steps
+
+
+def profile_graph(trainer: CudaGraphTrainer, replays: int = 3) -> tuple[Counter[str], int]:
+    """Milliseconds of every kernel in the captured step, and how many kernels it launches."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(replays):
+            trainer._graph.replay()
+        torch.cuda.synchronize()
+    kernels = Counter()
+    launches = 0
+    for event in profile.key_averages():
+        kernels[event.key] += event.self_device_time_total / (1000 * replays)
+        launches += event.count // replays
+    return kernels, launches
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--sequences", type=int, default=256)
     parser.add_argument("--rows", type=int, default=25)
-    parser.add_argument("--longest-word", type=int, default=20)
+    parser.add_argument("--max-word-length", type=int, default=20)
     parser.add_argument("--skip-check", action="store_true")
     options = parser.parse_args()
     sequence = read_sequence(read_texts(options.corpus), profile_named("uncased"))
@@ -121,47 +154,28 @@ def main() -> None:
     start = time.perf_counter()
     trainer.take_step()
     torch.cuda.synchronize()
-    print(
-        json.dumps({"seconds to compile, record and take the first step": round(time.perf_counter() - start, 1)})
-    )
-    for _ in range(5):
-        trainer.take_step()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(20):
-        trainer.take_step()
-    torch.cuda.synchronize()
-    step_seconds = (time.perf_counter() - start) / 20
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        for _ in range(3):
-            trainer._graph.replay()
-        torch.cuda.synchronize()
-    kernels = Counter()
-    launches = 0
-    for event in profile.key_averages():
-        kernels[event.key] += event.self_device_time_total / 3000
-        launches += event.count // 3
+    first_step = time.perf_counter() - start
+    print(json.dumps({"seconds to compile, capture and take the first step": round(first_step, 1)}))
+    step_seconds = seconds_per_step(trainer)
+    kernels, launches = profile_graph(trainer)
     matrix_rate, copy_rate = measured_rates()
-    work = operations(trainer.room, config, settings, len(morphemes))
-    traffic = bytes_moved(trainer.room, config, settings, len(morphemes))
-    print(
-        json.dumps(
-            {
-                "words a second": round(options.sequences * settings.words_per_sequence / step_seconds),
-                "ms a step": round(1000 * step_seconds, 1),
-                "ms in recorded kernels": round(sum(kernels.values()), 1),
-                "recorded kernels": launches,
-                "TFLOP a step": round(work / 1e12, 2),
-                "ms at the measured matrix rate": round(1000 * work / matrix_rate, 1),
-                "GB moved a step": round(traffic / 1e9, 1),
-                "ms at the measured bandwidth": round(1000 * traffic / copy_rate, 1),
-                "TFLOP/s measured": round(matrix_rate / 1e12),
-                "TB/s measured": round(copy_rate / 1e12, 2),
-                "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),
-                "batches drawn again": trainer.redrawn,
-            }
-        )
-    )
+    flops = floating_point_operations(trainer.capacity, config, settings, len(morphemes))
+    traffic = bytes_moved(trainer.capacity, config, settings, len(morphemes))
+    result = {
+        "words per second": round(options.sequences * settings.words_per_sequence / step_seconds),
+        "ms per step": round(1000 * step_seconds, 1),
+        "ms in captured kernels": round(sum(kernels.values()), 1),
+        "captured kernels": launches,
+        "TFLOP per step": round(flops / 1e12, 2),
+        "ms at the measured matrix rate": round(1000 * flops / matrix_rate, 1),
+        "GB moved per step": round(traffic / 1e9, 1),
+        "ms at the measured bandwidth": round(1000 * traffic / copy_rate, 1),
+        "TFLOP/s measured": round(matrix_rate / 1e12),
+        "TB/s measured": round(copy_rate / 1e12, 2),
+        "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),
+        "batches redrawn": trainer.redrawn,
+    }
+    print(json.dumps(result))
     for name, milliseconds in kernels.most_common(options.rows):
         print(f"{milliseconds:7.2f} ms  {name[:110]}")
 

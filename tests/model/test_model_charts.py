@@ -5,8 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
-from treetok.model.charts.chart import inside_pass, outside_pass, span_weights  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.charts.passes import inside_pass, outside_pass, span_weights  # noqa: E402
 from treetok.model.config import CompositionConfig  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
@@ -22,14 +22,14 @@ def random_case(seed):
     words = sorted({"".join(rng.choices("abc", k=rng.randint(1, 7))) for _ in range(rng.randint(1, 8))})
     strings = {word[i:j] for word in words for i in range(len(word)) for j in range(i + 1, len(word) + 1)}
     chosen = sorted(s for s in strings if len(s) == 1 or rng.random() < 0.4)
-    numbers = {string: number for number, string in enumerate(chosen, start=2)}
-    model = CompositionModel(SIZES, len(numbers) + 2).double()
+    ids = {string: i for i, string in enumerate(chosen, start=2)}
+    model = CompositionModel(SIZES, len(ids) + 2).double()
     table = tabulate_substrings(words)
-    morphemes = np.array([numbers.get(string, 0) for string in table.strings(words)])
+    morphemes = np.array([ids.get(string, 0) for string in table.strings(words)])
     charts = CompleteCharts(table, morphemes, "cpu")
     batch = sorted(rng.sample(range(len(words)), rng.randint(1, len(words))), key=lambda w: -len(words[w]))
     plan = charts.plan(torch.tensor(batch))
-    return [words[w] for w in batch], model, RecursiveModel(model, lambda s: numbers.get(s, 0)), plan
+    return [words[w] for w in batch], model, RecursiveModel(model, lambda s: ids.get(s, 0)), plan
 
 
 def outside_rows(words):
@@ -70,7 +70,7 @@ def test_span_weights_of_a_word_sum_to_the_number_of_nodes(seed):
     )
 
 
-def test_without_overriding_no_morpheme_matters():
+def test_morphemes_have_no_effect_without_overriding():
     _, model, _, plan = random_case(3)
     before = inside_pass(model, plan, morph_overriding=False).vectors
     assert not torch.allclose(before, inside_pass(model, plan).vectors)

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 pytest.importorskip("triton", reason="Triton is not installed")
 
+from treetok.model.batches.maker import BatchMaker  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.config import (  # noqa: E402
     CompositionConfig,
@@ -15,24 +16,24 @@ from treetok.model.config import (  # noqa: E402
     ModelConfig,
     ObjectiveConfig,
 )
-from treetok.model.data.batches import BatchMaker  # noqa: E402
 from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
-from treetok.model.kernels import FUSED, can_be_fused  # noqa: E402
+from treetok.model.kernels import can_be_fused  # noqa: E402
 from treetok.model.kernels import cross_entropy as fused_cross_entropy  # noqa: E402
 from treetok.model.losses.objectives import TreeLearner  # noqa: E402
-from treetok.model.losses.operations import PLAIN, cross_entropy  # noqa: E402
+from treetok.model.losses.operations import PLAIN, cross_entropy, fused_operations  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+FUSED = fused_operations()
 WORDS = ["abacus", "babac", "abac", "cab", "us", "b"]
 MORPHEMES = MorphemeVocabulary("abcus", ["ab", "ac", "aba", "us"])
 
 
 def learner_and_batch(objective):
     table = tabulate_substrings(WORDS)
-    charts = CompleteCharts(table, MORPHEMES.numbers(table.strings(WORDS)), DEVICE)
-    numbers = torch.randint(-1, len(WORDS), (40,), generator=torch.Generator().manual_seed(1)).int().numpy()
-    batch = BatchMaker(numbers, table.lengths, charts.plan, 3, 6, 0, DEVICE).draw(0)
+    charts = CompleteCharts(table, MORPHEMES.ids(table.strings(WORDS)), DEVICE)
+    word_ids = torch.randint(-1, len(WORDS), (40,), generator=torch.Generator().manual_seed(1)).int().numpy()
+    batch = BatchMaker(word_ids, table.lengths, charts.plan, 3, 6, 0, DEVICE).draw(0)
     torch.manual_seed(0)
     sizes = CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=2)
     assert can_be_fused(sizes)
@@ -44,9 +45,9 @@ def learner_and_batch(objective):
     return learner.to(DEVICE), batch
 
 
-def losses_and_gradients(learner, batch, arithmetic):
+def losses_and_gradients(learner, batch, operations):
     learner.zero_grad()
-    learner.arithmetic = arithmetic
+    learner.operations = operations
     losses = learner(batch)
     losses.total.backward()
     gradients = {name: p.grad.clone() for name, p in learner.named_parameters() if p.grad is not None}
@@ -70,9 +71,9 @@ def test_vectors_and_weights_are_the_same():
     learner, batch = learner_and_batch(ObjectiveConfig())
     roots = torch.randn(batch.plan.words, 16, device=DEVICE)
     results = []
-    for arithmetic in (PLAIN, FUSED):
-        inside = arithmetic.inside_pass(learner.composition, batch.plan)
-        outside = arithmetic.outside_pass(learner.composition, batch.plan, inside, roots)
+    for operations in (PLAIN, FUSED):
+        inside = operations.inside_pass(learner.composition, batch.plan)
+        outside = operations.outside_pass(learner.composition, batch.plan, inside, roots)
         results.append((inside.vectors, inside.split_weights, inside.split_scores, outside))
     for plain, fused in zip(*results, strict=True):
         assert torch.allclose(plain, fused, atol=1e-5)
@@ -94,7 +95,7 @@ def test_cross_entropy_with_and_without_excluded_classes():
             assert torch.allclose(plain, fused, atol=1e-5)
 
 
-def test_sizes_that_do_not_suit_the_kernels():
+def test_unsupported_sizes():
     assert can_be_fused(CompositionConfig())
     assert not can_be_fused(CompositionConfig(dimension=96, heads=3))
     assert not can_be_fused(CompositionConfig(dimension=8, heads=2))

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
 from synthetic import Language  # noqa: E402
+from treetok.model.learning import learn_trees  # noqa: E402
 
 from treetok import TreeTokenizer, TreetokError  # noqa: E402
 from treetok.model import presets  # noqa: E402
@@ -24,7 +25,6 @@ from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
 from treetok.model.distillation.distil import DistillationConfig  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
-from treetok.model.learning import learn_trees  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402
 from treetok.model.presets import Preset  # noqa: E402

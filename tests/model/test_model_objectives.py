@@ -1,4 +1,4 @@
-"""Losses against sums over single words, and where batches and trees come from."""
+"""Losses against sums over single words; sampling of batches; trees from the composition model."""
 
 import random
 from collections import Counter
@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 from treetok import Tree, TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
+from treetok.model.batches.maker import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.config import (  # noqa: E402
     CompositionConfig,
@@ -18,7 +19,6 @@ from treetok.model.config import (  # noqa: E402
     ModelConfig,
     ObjectiveConfig,
 )
-from treetok.model.data.batches import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
 from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig  # noqa: E402
@@ -33,7 +33,7 @@ LONGEST = 5
 
 
 def make(seed, objective):
-    """A text over few letters, some words of which are too long; its batches, a learner, the recursion."""
+    """A text over few letters, with some words that are too long; its batches, a learner, the reference."""
     rng = random.Random(seed)
     torch.manual_seed(seed)
     text = " ".join("".join(rng.choices("abc", k=rng.choice([1, 2, 3, 4, 5, 9]))) for _ in range(30))
@@ -42,23 +42,21 @@ def make(seed, objective):
     strings = {word[i:j] for word in words for i in range(len(word)) for j in range(i + 2, len(word) + 1)}
     morphemes = MorphemeVocabulary("abc", [s for s in sorted(strings) if rng.random() < 0.4])
     table = tabulate_substrings(words)
-    charts = CompleteCharts(table, morphemes.numbers(table.strings(words)), "cpu")
+    charts = CompleteCharts(table, morphemes.ids(table.strings(words)), "cpu")
     maker = BatchMaker(chart_numbers(sequence, words), table.lengths, charts.plan, 2, 6, seed, "cpu")
     config = ModelConfig(SIZES, LM_SIZES, objective, max_word_length=LONGEST)
     learner = TreeLearner(config, len(morphemes)).double()
-    number = (
-        morphemes.number if objective.morph_overriding else lambda s: morphemes.number(s) if len(s) == 1 else 0
-    )
-    return words, maker, learner, RecursiveModel(learner.composition, number), morphemes
+    morpheme_id = morphemes.id if objective.morph_overriding else lambda s: morphemes.id(s) if len(s) == 1 else 0
+    return words, maker, learner, RecursiveModel(learner.composition, morpheme_id), morphemes
 
 
 def running_words(maker, words, step):
-    """The text of a batch, drawn again by hand: None for a word too long."""
+    """A batch and its text, which is sampled again by hand: None for a word that is too long."""
     batch = maker.draw(step)
     generator = torch.Generator().manual_seed(mixed_seed(maker.seed, step))
-    starts = torch.randint(0, len(maker.numbers) - 6 + 1, (2, 1), generator=generator)
-    numbers = maker.numbers[starts + torch.arange(6)].tolist()
-    return batch, [[None if n == TOO_LONG else words[n] for n in row] for row in numbers]
+    starts = torch.randint(0, len(maker.word_ids) - 6 + 1, (2, 1), generator=generator)
+    ids = maker.word_ids[starts + torch.arange(6)].tolist()
+    return batch, [[None if i == TOO_LONG else words[i] for i in row] for row in ids]
 
 
 def losses_by_definition(learner, recursive, morphemes, batch, text):
@@ -88,10 +86,10 @@ def losses_by_definition(learner, recursive, morphemes, batch, text):
     for w in distinct:
         for i in range(len(w)):
             for j in range(i + 1, len(w) + 1):
-                number = morphemes.number(w[i:j])
+                morpheme_id = morphemes.id(w[i:j])
                 kind = "character" if j - i == 1 else "span"
                 if (
-                    not number
+                    not morpheme_id
                     or (kind == "character" and len(w) == 1)
                     or (kind == "span" and not objective.span_loss)
                 ):
@@ -100,7 +98,7 @@ def losses_by_definition(learner, recursive, morphemes, batch, text):
                 if kind == "span" and objective.span_weights:
                     weight *= recursive.span_weight(w, i, j)
                 logits = learner.composition.embedding.weight @ recursive.outside(w, i, j, roots[w])
-                sums[kind][0] -= weight * logits.log_softmax(0)[number].item()
+                sums[kind][0] -= weight * logits.log_softmax(0)[morpheme_id].item()
                 sums[kind][1] += weight
     character, span = (total / weights if weights else 0.0 for total, weights in sums.values())
     return character, span, next_word
@@ -139,7 +137,7 @@ def test_batches_depend_on_seed_and_step_alone():
     assert not torch.equal(maker.draw(0).chosen_W, maker.draw(1).chosen_W)
 
 
-def test_every_word_is_chosen_where_it_stands():
+def test_the_chosen_position_of_a_word_holds_that_word():
     maker = make(2, ObjectiveConfig())[1]
     batch = maker.draw(3)
     flat = batch.words_BT.flatten()
@@ -182,7 +180,7 @@ def all_trees(start, end):
 @torch.no_grad()
 def test_trees_have_the_most_expected_spans_of_all_trees(seed):
     reading = DecodingConfig(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
-    # Every third time two models, whose expectations are summed.
+    # In every third case two models, whose expectations are summed.
     made = [make(other, ObjectiveConfig()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
     members = [EnsembleMember(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
     for member in members:
@@ -195,7 +193,7 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
     def weights(number, string):
         member, recursive = members[number], recursive_of[number]
         embedding = member.composition.embedding.weight
-        own = embedding[member.morphemes.number(string) if reading.own_morpheme else 0][None]
+        own = embedding[member.morphemes.id(string) if reading.own_morpheme else 0][None]
         scores = [
             member.composition.inside(
                 recursive.inside(string[:k])[0][None], recursive.inside(string[k:])[0][None], own

@@ -89,7 +89,7 @@ def test_the_table_knows_letters_and_morphemes():
     for row, number in enumerate([7, 3, 49]):
         word = words[number]
         assert batch.lengths_W[row] == len(word)
-        numbers = [vocabulary.number(letter) for letter in word]
+        numbers = [vocabulary.id(letter) for letter in word]
         assert batch.letters_WL[row].tolist() == numbers + [0] * (table.widest - len(word))
         for at in range(table.widest):
             for length in (2, 3, 4):

@@ -13,9 +13,10 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
-from treetok.model.charts.chart import inside_pass, outside_pass, span_weights  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
-from treetok.model.charts.pruned import PrunedCharts, pruned_cells  # noqa: E402
+from treetok.model.charts.passes import inside_pass, outside_pass, span_weights  # noqa: E402
+from treetok.model.charts.pruned import PrunedCharts  # noqa: E402
+from treetok.model.charts.pruned_cells import pruned_cells  # noqa: E402
 from treetok.model.config import (  # noqa: E402
     CompositionConfig,
     LanguageModelConfig,
@@ -26,7 +27,8 @@ from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, fin
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import best_splits, rows_of_spans, split_scores_by_width, walk_trees  # noqa: E402
 from treetok.model.losses.joint_parser import best_tree_depths  # noqa: E402
-from treetok.model.network.composition import CompositionModel, norm  # noqa: E402
+from treetok.model.network.composition import CompositionModel  # noqa: E402
+from treetok.model.network.functional import norm  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402
 from treetok.model.training.assembly import assemble_trainer  # noqa: E402
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
@@ -38,7 +40,7 @@ SIZES = CompositionConfig(dimension=8, heads=2, hidden=12, inside_layers=2)
 
 
 def simulate(n, scores, m):
-    """The cells of one word, as {(start, end): [places where it may be split]}."""
+    """The cells of one word, as {(start, end): [splits]}."""
     cells = {}
     for start in range(n):
         for end in range(start + 2, min(start + m + 1, n) + 1):
@@ -71,31 +73,31 @@ def levels_of(cells):
 
 
 def random_scores(rng, n):
-    """Numbers with and without ties, balanced and lopsided."""
+    """Scores with and without ties, balanced and lopsided."""
     kind = rng.choice(["any", "any", "few", "rising", "falling", "same"])
     scores = [rng.choice([0.0, 1.0, 2.0]) if kind == "few" else rng.gauss(0, 1) for _ in range(n - 1)]
     return {"rising": sorted(scores), "falling": sorted(scores)[::-1], "same": [0.5] * (n - 1)}.get(kind, scores)
 
 
 def padded(rows):
-    """Rows of unequal length as a tensor, rubbish behind their ends."""
+    """Rows of unequal length as a tensor, padded with garbage."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[random.gauss(0, 5)] * (longest - len(row))] for row in rows]).view(len(rows), -1)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 4, 5])
-def test_cells_are_those_of_the_simulation(window):
+def test_cells_equal_the_simulation(window):
     rng = random.Random(window)
     for _ in range(10):
         lengths = [rng.randint(1, 24) for _ in range(20)]
         scores = [random_scores(rng, n) for n in lengths]
         cells = pruned_cells(torch.tensor(lengths), padded(scores), window)
         got = [{} for _ in lengths]
-        for word, bounds, ways, level in zip(*(t.tolist() for t in vars(cells).values()), strict=True):
-            assert bounds[ways + 1 :] == bounds[-1:] * (window + 1 - ways)
+        for word, bounds, splits, level in zip(*(t.tolist() for t in vars(cells).values()), strict=True):
+            assert bounds[splits + 1 :] == bounds[-1:] * (window + 1 - splits)
             assert (bounds[0], bounds[-1]) not in got[word]
-            got[word][bounds[0], bounds[-1]] = (bounds[1 : ways + 1], level)
-            assert ways == min(level, window)
+            got[word][bounds[0], bounds[-1]] = (bounds[1 : splits + 1], level)
+            assert splits == min(level, window)
         for n, of_word, found in zip(lengths, scores, got, strict=True):
             expected = simulate(n, of_word, window)
             level = levels_of(expected)
@@ -103,13 +105,13 @@ def test_cells_are_those_of_the_simulation(window):
             assert found == letters | {span: (places, level[span]) for span, places in expected.items()}
 
 
-def test_scores_that_are_no_numbers_make_a_chart_all_the_same():
+def test_nan_scores_still_make_a_chart():
     cells = pruned_cells(torch.tensor([5, 9]), torch.full((2, 8), torch.nan), 2)
     assert ((cells.start_C == 0) & (cells.end_C == torch.tensor([5, 9])[cells.word_C])).sum() == 2
 
 
 def spans_of(plan):
-    """(number of the word, start, end) of every row of the outside table."""
+    """(index of the word, start, end) of every row of the outside table."""
     columns = torch.stack([plan.word_of_outside, plan.start_of_outside, plan.end_of_outside], 1)
     return [tuple(row) for row in columns.tolist()]
 
@@ -126,11 +128,11 @@ class Case:
         self.morphemes = MorphemeVocabulary("abc", [s for s in sorted(strings) if rng.random() < 0.4])
         self.model = CompositionModel(SIZES, len(self.morphemes)).double()
         table = tabulate_substrings(words)
-        numbers = self.morphemes.numbers(table.strings(words))
+        morpheme_ids = self.morphemes.ids(table.strings(words))
         of_all = [random_scores(rng, len(word)) for word in words]
         scores_NS = padded(of_all)
         batch = sorted(rng.sample(range(len(words)), rng.randint(1, len(words))), key=lambda w: -len(words[w]))
-        charts = PrunedCharts(table, numbers, "cpu", self.window, lambda chosen: scores_NS[chosen])
+        charts = PrunedCharts(table, morpheme_ids, "cpu", self.window, lambda chosen: scores_NS[chosen])
         self.words = [words[number] for number in batch]
         self.scores = [of_all[number] for number in batch]
         self.plan = charts.plan(torch.tensor(batch))
@@ -138,7 +140,7 @@ class Case:
         self.roots = torch.randn(len(batch), SIZES.dimension, dtype=torch.float64)
 
     def outside_rows(self):
-        """{(number of the word, start, end): row of the outside table}"""
+        """{(index of the word, start, end): row of the outside table}"""
         rows = {span: row for row, span in enumerate(spans_of(self.plan))}
         assert len(rows) == len(self.plan.row_of_outside)
         return rows
@@ -154,7 +156,7 @@ class PrunedRecursion:
         self.inside, self.outside, self.span_weight = map(cache, (self._inside, self._outside, self._span_weight))
 
     def _inside(self, start, end):
-        embedding = self.model.embedding.weight[self.case.morphemes.number(self.word[start:end])]
+        embedding = self.model.embedding.weight[self.case.morphemes.id(self.word[start:end])]
         if end - start == 1:
             return norm(embedding), {}, {}
         scores, vectors = [], []
@@ -169,7 +171,7 @@ class PrunedRecursion:
         return vector, dict(zip(places, weights.tolist(), strict=True)), dict(zip(places, scores, strict=True))
 
     def parents(self, start, end):
-        """(parent, sibling, side of the sibling, place of the split)"""
+        """(parent, sibling, side of the sibling, split)"""
         for (i, j), places in self.cells.items():
             if i == start and end in places:
                 yield (i, j), (end, j), 0, end
@@ -229,7 +231,7 @@ def test_both_passes_equal_the_recursion(seed):
             assert torch.allclose(inside, recursion.inside(start, end)[0], atol=1e-5)
             assert torch.allclose(outside[row], recursion.outside(start, end), atol=1e-5)
             assert weights[row].item() == pytest.approx(recursion.span_weight(start, end), abs=1e-5)
-            assert plan.morpheme_of_row[plan.row_of_outside[row]] == case.morphemes.number(word[start:end])
+            assert plan.morpheme_of_row[plan.row_of_outside[row]] == case.morphemes.id(word[start:end])
         assert depths[number].tolist() == recursion.depths() + [0] * (depths.shape[1] - len(word) + 1)
     assert len(expected_rows) == len(rows)
 
@@ -252,12 +254,12 @@ def test_charts_of_short_words_are_complete(seed):
     words = sorted({"".join(rng.choices("abc", k=rng.randint(1, window + 1))) for _ in range(8)})
     words.sort(key=len, reverse=True)
     table = tabulate_substrings(words)
-    numbers = np.array([rng.choice([0, i % 30 + 2]) if i > 2 else i + 2 for i in range(len(table))])
+    morpheme_ids = np.array([rng.choice([0, i % 30 + 2]) if i > 2 else i + 2 for i in range(len(table))])
     model = CompositionModel(SIZES, 40).double()
     roots = torch.randn(len(words), SIZES.dimension, dtype=torch.float64)
     chosen = torch.arange(len(words))
-    pruned = PrunedCharts(table, numbers, "cpu", window, lambda w: torch.randn(len(w), window)).plan(chosen)
-    complete = CompleteCharts(table, numbers, "cpu").plan(chosen)
+    pruned = PrunedCharts(table, morpheme_ids, "cpu", window, lambda w: torch.randn(len(w), window)).plan(chosen)
+    complete = CompleteCharts(table, morpheme_ids, "cpu").plan(chosen)
     of_spans = []
     for plan in (pruned, complete):
         inside = inside_pass(model, plan)
@@ -285,7 +287,7 @@ def test_charts_of_short_words_are_complete(seed):
         assert row[: len(tree)] == (-tree).tolist()
 
 
-def test_the_first_of_equal_scores_is_chosen():
+def test_ties_go_to_the_leftmost_split():
     case = Case(7)
     with torch.no_grad():
         case.model.inside.score.weight.zero_()
@@ -332,7 +334,7 @@ def test_composition_model_and_parser_learn_together():
     assert last[3] < 0.6 * first[3]
 
 
-def test_gradients_reach_the_parser_through_its_own_loss_alone():
+def test_the_parser_gets_gradients_from_its_own_loss_only():
     trainer = make_trainer(SHORT)
     learner = trainer.learner
     batch = trainer.maker.draw(0)
@@ -350,14 +352,14 @@ def test_gradients_reach_the_parser_through_its_own_loss_alone():
     assert losses.total.item() == pytest.approx(without_parser.item() + losses.parser.item())
 
 
-def test_the_loss_of_the_parser_is_that_of_the_best_trees():
+def test_the_parser_loss_is_against_the_best_trees():
     trainer = make_trainer(SHORT, ObjectiveConfig(count_power=0.5))
     learner = trainer.learner.eval()
     batch = trainer.maker.draw(3)
     plan = batch.plan
     assert plan.longest > 4
     depths = best_tree_depths(plan, inside_pass(learner.composition, plan)).tolist()
-    scores = learner.parser(learner.letters.take(plan.word_numbers)).tolist()
+    scores = learner.parser(learner.letters.take(plan.word_ids)).tolist()
     total = weights = 0.0
     for number, n in enumerate(plan.lengths_W.tolist()):
         count = batch.count_W[number].item() ** 0.5
@@ -369,7 +371,7 @@ def test_the_loss_of_the_parser_is_that_of_the_best_trees():
     assert learner(batch).parser.item() == pytest.approx(total / weights, abs=1e-4)
 
 
-def test_plans_are_noisy_in_training_only():
+def test_plans_have_noise_in_training_only():
     trainer = make_trainer(SHORT)
 
     def cells_of_draw():
@@ -395,7 +397,7 @@ def test_the_parser_has_its_own_learning_rate():
 
 
 @pytest.mark.parametrize("max_morpheme_length, context", [(8, True), (0, True), (8, False)])
-def test_going_on_from_a_checkpoint_changes_nothing(tmp_path, max_morpheme_length, context):
+def test_resuming_from_a_checkpoint_changes_nothing(tmp_path, max_morpheme_length, context):
     sizes = ParserConfig(dimension=16, heads=2, hidden=32, layers=1, max_morpheme_length=max_morpheme_length)
     uninterrupted = losses_of(make_trainer(SHORT, ObjectiveConfig(context), sizes), 8)
     trainer = make_trainer(SHORT, ObjectiveConfig(context), sizes)
@@ -407,7 +409,7 @@ def test_going_on_from_a_checkpoint_changes_nothing(tmp_path, max_morpheme_lengt
     assert first + losses_of(again, 5) == uninterrupted
 
 
-def test_validation_looks_at_the_charts_of_the_parser_as_it_is():
+def test_validation_uses_the_charts_of_the_current_parser():
     settings = TrainingConfig(steps=4, sequences=2, words_per_sequence=8, warmup_steps=2, validation_share=0.05)
     trainer = make_trainer(settings)
     reports = []

@@ -1,4 +1,4 @@
-"""The sizes of every component; the defaults are those of the paper's appendix."""
+"""The configuration of every component; the defaults are those of the paper's appendix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHARTS = ("complete", "pruned")
 
 @dataclass(frozen=True)
 class CompositionConfig:
-    """The composition function f_alpha, the outside function f_beta, and the embeddings they work on."""
+    """The composition function f_alpha, the outside function f_beta and their embeddings."""
 
     dimension: int = 128
     heads: int = 4
@@ -36,8 +36,13 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """What is learned from, with a switch for each ablation of the paper's Table 3.
+    """The training objectives, with a switch for each ablation of the paper's Table 3.
 
+    context: the auto-regression loss L_ar; without it, words are trained in isolation.
+    context_root: the outside vector of a word's root is the language model's state before the word.
+    morph_overriding: spans that are morphemes have an embedding of their own.
+    span_loss: L_ae predicts morphemes, not only characters.
+    span_weights: morphemes in L_ae are weighted by the probability of their span.
     count_power: losses over distinct words are weighted by their count in the batch to this power; 1 is the
         paper's mean over running words.
     """
@@ -53,14 +58,14 @@ class ObjectiveConfig:
 @dataclass(frozen=True)
 class ModelConfig:
     """
-    chart: `complete` has a cell for every span of a word; `pruned` has those that a parser, trained along with the
-        rest, leaves: its runs of `window` + 1 blocks (pruned_chart.py).
+    max_word_length: longer words are not trained on; they are still tokenized.
+    chart: `complete` has a cell for every span of a word; `pruned` has those selected by a jointly trained parser,
+        with runs of `window` + 1 blocks (`charts/pruned_cells.py`).
     """
 
     composition: CompositionConfig = field(default_factory=CompositionConfig)
     language_model: LanguageModelConfig = field(default_factory=LanguageModelConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
-    # Longer words are kept out of training; they are still tokenized.
     max_word_length: int = 20
     chart: str = "complete"
     window: int = 4

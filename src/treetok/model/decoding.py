@@ -22,11 +22,13 @@ import torch
 from torch import Tensor
 
 from treetok.errors import TreetokError
-from treetok.model.charts.chart import ChartPlan, embedded_rows
 from treetok.model.charts.complete import CompleteCharts
+from treetok.model.charts.passes import embedded_rows
+from treetok.model.charts.plan import ChartPlan
 from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
-from treetok.model.network.composition import CompositionModel, norm
+from treetok.model.network.composition import CompositionModel
+from treetok.model.network.functional import norm
 from treetok.spans import spans_before_width, walk_trees
 
 # Bounds the memory of one batch. On a GPU large batches keep it busy.
@@ -185,7 +187,7 @@ class CompositionTrees:
         plan = charts.plan(by_length, outside=False)
         scores_of_members = []
         for member in self.members:
-            morphemes = torch.from_numpy(member.morphemes.numbers(strings).astype(np.int64)).to(self.device)
+            morphemes = torch.from_numpy(member.morphemes.ids(strings).astype(np.int64)).to(self.device)
             own_plan = dataclasses.replace(plan, morpheme_of_row=morphemes)
             was_training = member.composition.training
             member.composition.eval()

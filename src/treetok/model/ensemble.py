@@ -34,7 +34,7 @@ class EnsembleMember:
         tensors = {WEIGHT + name: w.detach().cpu().half() for name, w in self.composition.state_dict().items()}
         for name, strings in zip(STRINGS, (self.morphemes.characters, self.morphemes.longer), strict=True):
             tensors[name] = torch.frombuffer(bytearray(json.dumps(strings).encode()), dtype=torch.uint8)
-        sizes = json.dumps(dataclasses.asdict(self.composition.sizes))
+        sizes = json.dumps(dataclasses.asdict(self.composition.config))
         return safetensors.torch.save(tensors, {"sizes": sizes})
 
     @classmethod

@@ -1,4 +1,5 @@
-"""The composition model by recursion over strings: slow, plain, and what the charts are tested against."""
+"""The composition model by plain recursion over strings: slow, and the reference that charts are tested
+against."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from treetok.model.network.composition import CompositionModel, norm
+from treetok.model.network.composition import CompositionModel
+from treetok.model.network.functional import norm
 
 
 class RecursiveModel:
     """Inside and outside vectors, split weights and span weights of single words, straight from the equations.
 
-    `morpheme` gives the number of a string in the morpheme vocabulary, 0 where it is none (for one character: the
-    character's number).
+    `morpheme` maps a string to its id in the morpheme vocabulary, 0 if it has none.
     """
 
     def __init__(self, model: CompositionModel, morpheme: Callable[[str], int]) -> None:
@@ -41,7 +42,7 @@ class RecursiveModel:
         return (weights[:, None] * torch.stack(vectors)).sum(0), weights
 
     def _outside(self, word: str, start: int, end: int, root: Tensor) -> Tensor:
-        """The vector of what stands around word[start:end]."""
+        """The vector of the context of word[start:end] (appendix, "The neural outside pass")."""
         if end - start == len(word):
             return root
         scores, vectors = [], []
@@ -59,7 +60,7 @@ class RecursiveModel:
         return (weights[:, None] * torch.stack(vectors)).sum(0)
 
     def span_weight(self, word: str, start: int, end: int) -> float:
-        """The probability that word[start:end] is in the tree."""
+        """The probability p_ij that word[start:end] is in the tree (appendix, "Span weights")."""
         if end - start == len(word):
             return 1.0
         total = 0.0

@@ -175,7 +175,7 @@ def start_precompiling(preset: Preset, device: str) -> threading.Thread | None:
     if not device.startswith("cuda") or preset.model.chart != "complete":
         return None
     try:
-        from treetok.model.kernels.precompile import start_precompiling as start
+        from treetok.model.training.precompile import start_precompiling as start
     except ImportError:
         return None
     return start(preset.model, device)

@@ -1,1 +1,1 @@
-"""What the model is trained on: morphemes, substrings, batches."""
+"""The morpheme vocabulary and the substring table; needs no PyTorch."""

@@ -1,4 +1,4 @@
-"""The morpheme vocabulary: strings that may be more than the sum of their parts, each with an embedding."""
+"""The morpheme vocabulary V: strings with an embedding of their own, for MorphOverriding."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ EMPTY, UNKNOWN_CHARACTER = 0, 1
 
 
 class MorphemeVocabulary:
-    """Strings by number: 0 is no morpheme, 1 any character never seen, then characters, then longer strings.
+    """Ids of strings: 0 for no morpheme, 1 for unknown characters, then characters, then longer strings.
 
     >>> vocabulary = MorphemeVocabulary("abs", ["ab", "bs"])
-    >>> vocabulary.number("ab"), vocabulary.number("s"), vocabulary.number("abs"), vocabulary.number("x")
+    >>> vocabulary.id("ab"), vocabulary.id("s"), vocabulary.id("abs"), vocabulary.id("x")
     (5, 4, 0, 1)
     """
 
@@ -29,27 +29,27 @@ class MorphemeVocabulary:
         self.characters = sorted(set(characters))
         self.longer = sorted(set(longer))
         if any(len(string) < 2 for string in self.longer):
-            raise TreetokError("a morpheme has at least two characters")
-        self._numbers = {string: number for number, string in enumerate([*self.characters, *self.longer], start=2)}
+            raise TreetokError("a morpheme must have at least two characters")
+        self._ids = {string: i for i, string in enumerate([*self.characters, *self.longer], start=2)}
 
     def __len__(self) -> int:
-        return len(self._numbers) + 2
+        return len(self._ids) + 2
 
-    def number(self, string: str) -> int:
-        return self._numbers.get(string, UNKNOWN_CHARACTER if len(string) == 1 else EMPTY)
+    def id(self, string: str) -> int:
+        return self._ids.get(string, UNKNOWN_CHARACTER if len(string) == 1 else EMPTY)
 
-    def numbers(self, strings: list[str]) -> np.ndarray:
-        return np.fromiter(map(self.number, strings), dtype=np.int32, count=len(strings))
+    def ids(self, strings: list[str]) -> np.ndarray:
+        return np.fromiter(map(self.id, strings), dtype=np.int32, count=len(strings))
 
 
 @dataclass(frozen=True)
 class MorphemeConfig:
     """
-    method: `bpe`, `unigram`, `stems` (two fifths from BPE, the others words that most other words begin or end
-        with), `trees` (strings that the trees of other models suggest), or a file with one string per line.
-    size: characters counted in, as in the paper, whose 10 000 come from BPE; a file is taken as a whole.
-    count_power: words are counted by this power of how often they occur. Below 1, frequent whole words take less
-        of the room, and stems of rarer words get some.
+    method: `bpe`, `unigram`, `stems` (two fifths from BPE, the rest from `find_stems`), `trees` (strings that the
+        trees of other models suggest), or the path of a file with one morpheme per line.
+    size: includes the characters, as in the paper, which takes 10,000 from BPE; a file is used whole.
+    count_power: word counts are raised to this power. Below 1, fewer entries go to frequent whole words and more
+        to stems of rarer ones.
     """
 
     method: str = "bpe"
@@ -59,63 +59,64 @@ class MorphemeConfig:
 
     def __post_init__(self) -> None:
         if min(self.size, self.max_characters) < 1:
-            raise TreetokError("a morpheme vocabulary has at least one string")
+            raise TreetokError("a morpheme vocabulary must have at least one string")
 
 
 def find_morphemes(
-    word_counts: Mapping[str, int], settings: MorphemeConfig | None = None, suggested: Iterable[str] | None = None
+    word_counts: Mapping[str, int], config: MorphemeConfig | None = None, suggested: Iterable[str] | None = None
 ) -> MorphemeVocabulary:
-    """A morpheme vocabulary from the words of a corpus; `suggested` are the strings of the method `trees`."""
-    settings = settings or MorphemeConfig()
-    characters = [character for character, _ in characters_by_count(word_counts)[: settings.max_characters]]
+    """The morpheme vocabulary of a corpus, from its word counts; `suggested` are the strings of `trees`."""
+    config = config or MorphemeConfig()
+    characters = [character for character, _ in characters_by_count(word_counts)[: config.max_characters]]
     strings: Iterable[str]
-    if settings.method == "trees":
+    if config.method == "trees":
         if suggested is None:
             raise TreetokError("morphemes of method 'trees' need the trees of other models")
         strings = suggested
-    elif settings.method in ("bpe", "unigram", "stems"):
-        counts = word_counts if settings.count_power == 1 else by_root(word_counts, settings.count_power)
-        if settings.method == "stems":
-            strings = trained_pieces(counts, "bpe", settings.size * 2 // 5, settings.max_characters)
-            strings += words_within_words(word_counts, set(strings))[: settings.size - len(strings)]
+    elif config.method in ("bpe", "unigram", "stems"):
+        counts = word_counts if config.count_power == 1 else dampened_counts(word_counts, config.count_power)
+        if config.method == "stems":
+            strings = trained_pieces(counts, "bpe", config.size * 2 // 5, config.max_characters)
+            strings += find_stems(word_counts, set(strings))[: config.size - len(strings)]
         else:
-            strings = trained_pieces(counts, settings.method, settings.size, settings.max_characters)
+            strings = trained_pieces(counts, config.method, config.size, config.max_characters)
     else:
-        strings = read_word_list(Path(settings.method))
+        strings = read_word_list(Path(config.method))
     known = set(characters)
     return MorphemeVocabulary(characters, [s for s in strings if len(s) > 1 and known.issuperset(s)])
 
 
-def by_root(word_counts: Mapping[str, int], power: float) -> dict[str, int]:
-    """Counts to a power, without what may be slips of the pen: words that a large text has once or twice.
+def dampened_counts(word_counts: Mapping[str, int], power: float) -> dict[str, int]:
+    """Counts to a power, without the words that a large text has only once or twice: many of them are typos.
 
-    >>> by_root({"the": 100, "cat": 9, "tac": 1}, 0.5)
+    >>> dampened_counts({"the": 100, "cat": 9, "tac": 1}, 0.5)
     {'the': 10, 'cat': 3, 'tac': 1}
     """
     least = max(1, min(3, sum(word_counts.values()) // 5_000_000))
     return {word: max(1, round(count**power)) for word, count in word_counts.items() if count >= least}
 
 
-def words_within_words(word_counts: Mapping[str, int], known: set[str]) -> list[str]:
-    """Words of three letters and more that other words begin or end with, those first that most of them do.
+def find_stems(word_counts: Mapping[str, int], known: set[str]) -> list[str]:
+    """Words of three or more letters that other words start or end with, by falling number of such words.
 
-    What is rare is left out, as a part and as a whole: names and slips of the pen.
+    Rare words are ignored, both as stems and as the words that contain them: many are names and typos.
 
-    >>> words_within_words({"wind": 9, "surf": 5, "windsurf": 3, "windy": 4, "y": 9}, known=set())
+    >>> find_stems({"wind": 9, "surf": 5, "windsurf": 3, "windy": 4, "y": 9}, known=set())
     ['wind', 'surf']
     """
     running = sum(word_counts.values())
-    least_part, least_whole = max(2, running // 1_500_000), max(1, min(3, running // 5_000_000))
-    parts = {w for w, c in word_counts.items() if c >= least_part and len(w) >= 3 and w.isalpha()} - known
-    times: Counter[str] = Counter()
+    least_stem, least_word = max(2, running // 1_500_000), max(1, min(3, running // 5_000_000))
+    stems = {w for w, c in word_counts.items() if c >= least_stem and len(w) >= 3 and w.isalpha()} - known
+    family_size: Counter[str] = Counter()
     for word, count in word_counts.items():
-        if count >= least_whole:
+        if count >= least_word:
             for at in range(1, len(word)):
-                times.update(part for part in (word[:at], word[at:]) if part in parts)
-    return sorted(times, key=lambda part: (-times[part], part))
+                family_size.update(part for part in (word[:at], word[at:]) if part in stems)
+    return sorted(family_size, key=lambda stem: (-family_size[stem], stem))
 
 
 def read_word_list(path: Path) -> list[str]:
+    """The non-empty lines of a file."""
     try:
         return [line.strip() for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except OSError as error:

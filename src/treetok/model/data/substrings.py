@@ -1,8 +1,8 @@
-"""Every substring of every word once.
+"""The distinct substrings of words.
 
 The inside vector of a span depends on its letters alone, so the words of a batch share one table of distinct
-substrings. Substrings are numbered by width; for each one a word and a place where it stands are kept, and the two
-halves of each of its splits are found from there by arithmetic.
+substrings. Ids go by width; each substring has one occurrence on record, a word and a start, from which the halves
+of its splits follow by arithmetic.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SubstringTable:
-    """Substrings of `words`; `width_starts[w - 1]` to `width_starts[w]` are the numbers of those of width w.
+    """Ids of width w run from `width_starts[w - 1]` to `width_starts[w]`.
 
-    `substring_of_span` has one row per span of every word, in the order of `treetok.spans.SpanTable`: the span of
-    width w and start i in a word of n letters is row first_span[word] + (w-1)n - (w-1)(w-2)/2 + i.
+    `substring_of_span` has one entry per span of every word, in the order of `treetok.spans.SpanTable`: the span
+    of width w and start i in a word of n letters is entry first_span[word] + (w-1)n - (w-1)(w-2)/2 + i.
     """
 
     lengths: I64
     first_span: I64
     substring_of_span: I32
     width_starts: I64
-    # One place where each substring stands.
+    # One occurrence of each substring.
     word_of_substring: I32
     start_of_substring: I32
 
@@ -43,14 +43,14 @@ class SubstringTable:
         return int(self.width_starts[-1])
 
     def strings(self, words: Sequence[str]) -> list[str]:
-        """The substrings themselves, by number."""
+        """The substrings themselves, by id."""
         widths = np.repeat(np.arange(1, self.widest + 1), np.diff(self.width_starts)).tolist()
-        places = zip(self.word_of_substring.tolist(), self.start_of_substring.tolist(), widths, strict=True)
-        return [words[word][start : start + width] for word, start, width in places]
+        occurrences = zip(self.word_of_substring.tolist(), self.start_of_substring.tolist(), widths, strict=True)
+        return [words[word][start : start + width] for word, start, width in occurrences]
 
 
 def tabulate_substrings(words: Sequence[str]) -> SubstringTable:
-    """Number the distinct substrings of words.
+    """Assign ids to the distinct substrings of words.
 
     >>> table = tabulate_substrings(["ana", "an"])
     >>> sorted(table.strings(["ana", "an"]))
@@ -58,23 +58,23 @@ def tabulate_substrings(words: Sequence[str]) -> SubstringTable:
     >>> table.width_starts.tolist()
     [0, 2, 4, 5]
     """
-    cells = SpanTable(words)
-    substring_of_span = np.zeros(cells.total, dtype=np.int32)
+    spans = SpanTable(words)
+    substring_of_span = np.zeros(spans.total, dtype=np.int32)
     width_starts = [0]
     in_words, starts = [], []
-    for word, start, width, hashes in cells.by_width():
-        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
-        at = cells.number(word, np.int64(width), start)  # type: ignore[arg-type]
-        substring_of_span[at] = width_starts[-1] + number
+    for word, start, width, hashes in spans.by_width():
+        _, first, substring = np.unique(hashes, return_index=True, return_inverse=True)
+        at = spans.number(word, np.int64(width), start)  # type: ignore[arg-type]
+        substring_of_span[at] = width_starts[-1] + substring
         width_starts.append(width_starts[-1] + len(first))
         in_words.append(word[first])
         starts.append(start[first])
-    nothing = np.zeros(0, dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
     return SubstringTable(
-        cells.lengths,
-        cells.first_span,
+        spans.lengths,
+        spans.first_span,
         substring_of_span,
         np.array(width_starts),
-        np.concatenate([nothing, *in_words]).astype(np.int32),
-        np.concatenate([nothing, *starts]).astype(np.int32),
+        np.concatenate([empty, *in_words]).astype(np.int32),
+        np.concatenate([empty, *starts]).astype(np.int32),
     )

@@ -114,6 +114,6 @@ def share_out(words: int, config: DistillationConfig) -> tuple[npt.NDArray[np.in
 
 def stored_parser(parser: Parser, morphemes: MorphemeVocabulary) -> ParserTrees:
     """The parser as it is stored, in few bits and without PyTorch."""
-    features = features_of(morphemes, parser.sizes)
+    features = features_of(morphemes, parser.config)
     weights = {name: w.detach().cpu().half().numpy() for name, w in parser.state_dict().items()}
-    return ParserTrees(with_rounded_tables(weights), parser.sizes.heads, features.characters, features.morphemes)
+    return ParserTrees(with_rounded_tables(weights), parser.config.heads, features.characters, features.morphemes)

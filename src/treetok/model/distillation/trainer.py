@@ -19,7 +19,7 @@ from torch import nn
 
 from treetok.errors import TreetokError
 from treetok.interrupt import stop_signal
-from treetok.model.data.batches import mixed_seed
+from treetok.model.batches.maker import mixed_seed
 from treetok.model.distillation.data import DistillationData
 from treetok.model.network.parser import Parser
 from treetok.model.training.checkpoint import read_checkpoint, write_checkpoint
@@ -233,7 +233,7 @@ class ParserTrainer:
     def _run_description(self, teacher: str) -> dict[str, object]:
         return {
             "config": dataclasses.asdict(self.config),
-            "parser": dataclasses.asdict(self.parser.sizes),
+            "parser": dataclasses.asdict(self.parser.config),
             "words": len(self.learned),
             "teacher": teacher,
         }

@@ -1,24 +1,21 @@
-"""The charts' arithmetic as fused GPU kernels, forward and backward; equal to the plain modules in the tests."""
+"""The inside and outside pass and the cross-entropy as fused GPU kernels, tested equal to the plain versions."""
 
 from __future__ import annotations
 
 from treetok.model.config import CompositionConfig
 from treetok.model.kernels.autograd import fused_inside_pass, fused_outside_pass
 from treetok.model.kernels.cross_entropy import cross_entropy
-from treetok.model.losses.operations import Operations
 
-__all__ = ["FUSED", "can_be_fused"]
-
-FUSED = Operations(fused_inside_pass, fused_outside_pass, cross_entropy)
+__all__ = ["can_be_fused", "cross_entropy", "fused_inside_pass", "fused_outside_pass"]
 
 
-def can_be_fused(sizes: CompositionConfig) -> bool:
-    """Whether the kernels, whose tiles have sizes that are powers of two, can work with these sizes.
+def can_be_fused(config: CompositionConfig) -> bool:
+    """Whether the kernels support a configuration: their tiles have power-of-two sizes.
 
     >>> can_be_fused(CompositionConfig()), can_be_fused(CompositionConfig(dimension=96, heads=3))
     (True, False)
     """
-    of_head = sizes.dimension // sizes.heads
-    powers = all(size & (size - 1) == 0 for size in (sizes.dimension, sizes.heads, of_head))
-    hidden_fits = sizes.hidden % 64 == 0 or sizes.hidden in (16, 32)
-    return powers and 16 <= sizes.dimension <= 128 and hidden_fits
+    head_dimension = config.dimension // config.heads
+    powers = all(size & (size - 1) == 0 for size in (config.dimension, config.heads, head_dimension))
+    hidden_fits = config.hidden % 64 == 0 or config.hidden in (16, 32)
+    return powers and 16 <= config.dimension <= 128 and hidden_fits

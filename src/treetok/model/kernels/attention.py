@@ -1,9 +1,9 @@
 """Attention among the two or three tokens of one small encoder, forward and backward.
 
-`qkv` holds the projections without their biases; those depend on the token's role and are added here. A row of a
-kernel is one head of one pair of halves.
+`qkv` holds the projections without bias; the bias depends on the token's role and is added here. A row of a kernel
+is one head of one pair.
 
-Shapes: N pairs of halves, T tokens (2 or 3), A heads of E dimensions each, D = A E, F = 3 D.
+Shapes: N pairs, T tokens (2 or 3), A heads of E dimensions each, D = A E, F = 3 D.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ ROWS_PER_BLOCK = 32
 
 
 @triton.jit
-def _places(N, A: tl.constexpr, E: tl.constexpr, T: tl.constexpr, BR: tl.constexpr):
-    """Where the rows of this program begin in the projections, in what is mixed and in the biases; which exist."""
+def _offsets(N, A: tl.constexpr, E: tl.constexpr, T: tl.constexpr, BR: tl.constexpr):
+    """Offsets of this program's rows into the projections, the mixed values and the biases; which rows exist."""
     row = tl.program_id(0) * BR + tl.arange(0, BR)
     pair = (row // A).to(tl.int64)
     inner = ((row % A) * E)[:, None] + tl.arange(0, E)[None, :]
@@ -38,7 +38,7 @@ def _load(qkv, bias, at, inner, mask, token: tl.constexpr, what: tl.constexpr, D
 
 @triton.jit
 def _keys_and_values(qkv, bias, at, inner, mask, D: tl.constexpr, T: tl.constexpr):
-    """Those of all tokens; where there is no third one, the first stands in for it and is not looked at."""
+    """Keys and values of all tokens; without a third token, the first is a placeholder for it and not used."""
     k0 = _load(qkv, bias, at, inner, mask, 0, 1, D)
     k1 = _load(qkv, bias, at, inner, mask, 1, 1, D)
     v0 = _load(qkv, bias, at, inner, mask, 0, 2, D)
@@ -53,7 +53,7 @@ def _keys_and_values(qkv, bias, at, inner, mask, D: tl.constexpr, T: tl.constexp
 
 @triton.jit
 def _weights(q, k0, k1, k2, scale, T: tl.constexpr):
-    """Softmax of one query over the keys."""
+    """The attention weights of one query."""
     s0 = tl.sum(q * k0, 1) * scale
     s1 = tl.sum(q * k1, 1) * scale
     highest = tl.maximum(s0, s1)
@@ -74,7 +74,7 @@ def _weights(q, k0, k1, k2, scale, T: tl.constexpr):
 @triton.jit(do_not_specialize=["N"])
 def _attend(qkv, bias, mixed, N, scale, A: tl.constexpr, E: tl.constexpr, T: tl.constexpr, BR: tl.constexpr):
     D: tl.constexpr = A * E
-    at, at_out, inner, mask = _places(N, A, E, T, BR)
+    at, at_out, inner, mask = _offsets(N, A, E, T, BR)
     k0, k1, k2, v0, v1, v2 = _keys_and_values(qkv, bias, at, inner, mask, D, T)
     for i in tl.static_range(T):
         q = _load(qkv, bias, at, inner, mask, i, 0, D)
@@ -90,7 +90,7 @@ def _attend_backward(
     qkv, bias, d_mixed, d_qkv, N, scale, A: tl.constexpr, E: tl.constexpr, T: tl.constexpr, BR: tl.constexpr
 ):
     D: tl.constexpr = A * E
-    at, at_out, inner, mask = _places(N, A, E, T, BR)
+    at, at_out, inner, mask = _offsets(N, A, E, T, BR)
     dtype = d_qkv.dtype.element_ty
     k0, k1, k2, v0, v1, v2 = _keys_and_values(qkv, bias, at, inner, mask, D, T)
     dk0 = tl.zeros((BR, E), dtype=tl.float32)
@@ -134,7 +134,7 @@ def _attend_backward(
 
 def attend(qkv_NTF: Tensor, bias_TF: Tensor, mixed_NTD: Tensor, heads: int) -> None:
     """Writes the mixed values of every token."""
-    pairs, tokens, d = checked(mixed_NTD)
+    pairs, tokens, d = checked_shape(mixed_NTD)
     _attend[(triton.cdiv(pairs * heads, ROWS_PER_BLOCK),)](
         qkv_NTF,
         bias_TF,
@@ -151,7 +151,7 @@ def attend(qkv_NTF: Tensor, bias_TF: Tensor, mixed_NTD: Tensor, heads: int) -> N
 
 def attend_backward(qkv_NTF: Tensor, bias_TF: Tensor, d_mixed_NTD: Tensor, d_qkv_NTF: Tensor, heads: int) -> None:
     """Writes the gradients of the projections."""
-    pairs, tokens, d = checked(d_mixed_NTD)
+    pairs, tokens, d = checked_shape(d_mixed_NTD)
     _attend_backward[(triton.cdiv(pairs * heads, ROWS_PER_BLOCK),)](
         qkv_NTF,
         bias_TF,
@@ -167,7 +167,7 @@ def attend_backward(qkv_NTF: Tensor, bias_TF: Tensor, d_mixed_NTD: Tensor, d_qkv
     )
 
 
-def checked(x_NTD: Tensor) -> tuple[int, int, int]:
+def checked_shape(x_NTD: Tensor) -> tuple[int, int, int]:
     pairs, tokens, d = x_NTD.shape
     if tokens not in (2, 3):
         raise TreetokError(f"attention among {tokens} tokens is not supported")

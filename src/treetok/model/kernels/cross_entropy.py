@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 CLASSES_FORWARD, CLASSES_BACKWARD = 2048, 4096
-# Rows of logits begin at multiples of this, for the sake of the matrix units.
-ALIGNED = 64
+# Rows of logits start at multiples of this, for the tensor cores.
+ALIGNMENT = 64
 
 
 @triton.jit
@@ -31,7 +31,7 @@ def _cross_entropy(
     logits, excluded, target, loss, log_sum, scale, V, stride, EXCLUDES: tl.constexpr, BV: tl.constexpr
 ):
     row = tl.program_id(0).to(tl.int64)
-    # Not minus infinity: a difference of two of those is no number.
+    # Not -inf: the difference of two would be NaN.
     highest = -1e30
     total = 0.0
     for first in range(0, V, BV):
@@ -61,14 +61,14 @@ def _cross_entropy_backward(
 
 
 class CrossEntropy(torch.autograd.Function):
-    """Of every row x: -log softmax(scale x classes')[target]. The gradient takes the logits' place."""
+    """-log softmax(scale x classes')[target] for every row x. The gradient overwrites the logits."""
 
     @staticmethod
     def forward(
         ctx: Any, x_RD: Tensor, classes_VD: Tensor, target_R: Tensor, scale: float, excluded_V: Tensor | None
     ) -> Tensor:
         classes = len(classes_VD)
-        padded_VD = F.pad(classes_VD, (0, 0, 0, -classes % ALIGNED))
+        padded_VD = F.pad(classes_VD, (0, 0, 0, -classes % ALIGNMENT))
         logits_RV = x_RD @ padded_VD.t()
         rows = len(x_RD)
         loss_R, log_sum_R = torch.empty((2, rows), dtype=torch.float32, device=x_RD.device)
@@ -112,5 +112,6 @@ class CrossEntropy(torch.autograd.Function):
 def cross_entropy(
     x_RD: Tensor, classes_VD: Tensor, target_R: Tensor, scale: float = 1.0, excluded_V: Tensor | None = None
 ) -> Tensor:
+    """As `losses.operations.cross_entropy`."""
     losses: Tensor = CrossEntropy.apply(x_RD, classes_VD, target_R, scale, excluded_V)
     return losses

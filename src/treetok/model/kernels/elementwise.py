@@ -1,4 +1,4 @@
-"""Small functions that several kernels share."""
+"""Norm and GELU, with their derivatives, for use inside kernels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import torch
 import triton
 import triton.language as tl
 
-# One instruction of NVIDIA's chips; not in the interpreter, not on other chips.
+# A single instruction on NVIDIA GPUs; not available in the interpreter or elsewhere.
 HAS_FAST_TANH = tl.constexpr(torch.version.cuda is not None and os.environ.get("TRITON_INTERPRET") != "1")
 
 
 @triton.jit
 def normed(z, D: tl.constexpr):
-    """Layer norm of rows without parameters, and the factor each row was scaled by."""
+    """Layer norm of rows without parameters, and the factor by which each row was scaled."""
     centred = z - (tl.sum(z, 1) / D)[:, None]
     rstd = tl.rsqrt(tl.sum(centred * centred, 1) / D + 1e-5)
     return centred * rstd[:, None], rstd
@@ -22,7 +22,7 @@ def normed(z, D: tl.constexpr):
 
 @triton.jit
 def norm_gradient(gradient, normed_rows, rstd, D: tl.constexpr):
-    """The gradient of what was normed, from the gradient of the result and the result itself."""
+    """The gradient of the input of `normed`, from its output and the gradient of that."""
     mean = tl.sum(gradient, 1) / D
     along = tl.sum(gradient * normed_rows, 1) / D
     return (gradient - mean[:, None] - normed_rows * along[:, None]) * rstd[:, None]
@@ -30,7 +30,7 @@ def norm_gradient(gradient, normed_rows, rstd, D: tl.constexpr):
 
 @triton.jit
 def _gate(x):
-    """gelu(x) / x in the form with tanh, which is a sigmoid."""
+    """gelu(x) / x in the tanh approximation, which is a sigmoid."""
     u = 0.7978845608028654 * (x + 0.044715 * x * x * x)
     if HAS_FAST_TANH:
         tanh = tl.inline_asm_elementwise(

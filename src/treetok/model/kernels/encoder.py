@@ -1,6 +1,6 @@
-"""A stack of encoder layers over all levels of a chart: one buffer for all, filled level by level.
+"""A stack of encoder layers over all levels of a chart, in buffers that are filled level by level.
 
-The gradients of the weights are one product each over the rows of all levels, at the end.
+The gradient of each weight is then one matrix product over the rows of all levels.
 
 Shapes: N pairs of all levels, T tokens, D dimensions, F = 3 D, H hidden.
 """
@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from treetok.model.kernels import attention, feed_forward
-from treetok.model.kernels.feed_forward import FeedForwardGradients, LayerWeights
+from treetok.model.kernels.feed_forward import FeedForwardBuffers, LayerWeights
 from treetok.model.network.composition import EncoderLayer
 
 
 def weights_of(layer: EncoderLayer, dtype: torch.dtype) -> LayerWeights:
-    """A layer's weights; a role's vector is added to the input of the projections, so it becomes a bias there."""
+    """A layer's weights. Role embeddings, added to the input of the projections, are folded into their bias."""
     qkv = layer.qkv
     bias_TF = qkv.bias + layer.role @ qkv.weight.t()
     linears = (layer.attended, layer.hidden, layer.output)
@@ -36,7 +36,7 @@ def from_tensors(tensors: list[Tensor] | tuple[Tensor, ...]) -> list[LayerWeight
 
 
 class EncoderStack:
-    """The layers' work on N pairs, in parts that are given as (first, end)."""
+    """The forward and backward pass of the layers over N pairs, one slice at a time."""
 
     def __init__(self, layers: list[LayerWeights], heads: int, pairs: int, tokens: int, like: Tensor) -> None:
         self.layers, self.heads = layers, heads
@@ -53,81 +53,80 @@ class EncoderStack:
         self.rstd_y = [new(pairs, tokens, dtype=torch.float32) for _ in layers]
         self.rstd_out = [new(pairs, tokens, dtype=torch.float32) for _ in layers]
 
-    def forward(self, first: int, end: int) -> Tensor:
-        """The output for pairs whose input stands in `x_NTD[0]`."""
-        part = slice(first, end)
-        for number, weights in enumerate(self.layers):
-            x, out = self.x_NTD[number][part], self.x_NTD[number + 1][part]
+    def forward(self, part: slice) -> Tensor:
+        """The output for a slice of pairs, whose input is in `x_NTD[0]`."""
+        for layer, weights in enumerate(self.layers):
+            x, out = self.x_NTD[layer][part], self.x_NTD[layer + 1][part]
             d = x.shape[-1]
-            qkv, mixed = self.qkv_NTF[number][part], self.mixed_NTD[number][part]
+            qkv, mixed = self.qkv_NTF[layer][part], self.mixed_NTD[layer][part]
             torch.mm(x.view(-1, d), weights.qkv_FD.t(), out=qkv.view(-1, 3 * d))
             attention.attend(qkv, weights.qkv_bias_TF, mixed, self.heads)
             feed_forward.feed_forward(
                 x.view(-1, d),
                 mixed.view(-1, d),
                 weights,
-                self.y_NTD[number][part].view(-1, d),
-                self.rstd_y[number][part].view(-1),
+                self.y_NTD[layer][part].view(-1, d),
+                self.rstd_y[layer][part].view(-1),
                 out.view(-1, d),
-                self.rstd_out[number][part].view(-1),
+                self.rstd_out[layer][part].view(-1),
             )
         return self.x_NTD[-1][part]
 
-    def prepare_backward(self, parts: list[tuple[int, int]]) -> None:
-        """Room for what the gradients of the weights are made of."""
+    def prepare_backward(self, parts: list[slice]) -> None:
+        """Allocates the operands of the weight gradients, for a backward pass over these slices."""
         pairs, tokens, d = self.x_NTD[0].shape
         self._first_block: dict[int, int] = {}
         blocks = 0
-        for first, end in parts:
-            self._first_block[first] = blocks
-            blocks += feed_forward.blocks_of((end - first) * tokens)
+        for part in parts:
+            self._first_block[part.start] = blocks
+            blocks += feed_forward.blocks_of((part.stop - part.start) * tokens)
         like = self.x_NTD[0]
-        self._kept = [
-            FeedForwardGradients.room_for(pairs * tokens, blocks, d, len(weights.hidden_HD), like)
+        self._buffers = [
+            FeedForwardBuffers.empty(pairs * tokens, blocks, d, len(weights.hidden_HD), like)
             for weights in self.layers
         ]
         self._d_qkv_NTF = [torch.empty_like(qkv) for qkv in self.qkv_NTF]
 
-    def backward(self, first: int, end: int, d_out_NTD: Tensor) -> Tensor:
-        """The gradient of the input of some pairs, from that of their output (which is overwritten)."""
-        part = slice(first, end)
+    def backward(self, part: slice, d_out_NTD: Tensor) -> Tensor:
+        """The gradient of the input of a slice of pairs, from that of their output, which it overwrites."""
         d_mixed = torch.empty_like(d_out_NTD)
-        for number in reversed(range(len(self.layers))):
-            weights = self.layers[number]
-            qkv, d_qkv = self.qkv_NTF[number][part], self._d_qkv_NTF[number][part]
+        for layer in reversed(range(len(self.layers))):
+            weights = self.layers[layer]
+            qkv, d_qkv = self.qkv_NTF[layer][part], self._d_qkv_NTF[layer][part]
             _, tokens, d = d_out_NTD.shape
-            kept = self._kept[number].part(first * tokens, end * tokens, self._first_block[first])
+            rows = slice(part.start * tokens, part.stop * tokens)
+            buffers = self._buffers[layer].part(rows, self._first_block[part.start])
             feed_forward.feed_forward_backward(
                 d_out_NTD.view(-1, d),
-                self.x_NTD[number + 1][part].view(-1, d),
-                self.rstd_out[number][part].view(-1),
-                self.y_NTD[number][part].view(-1, d),
-                self.rstd_y[number][part].view(-1),
+                self.x_NTD[layer + 1][part].view(-1, d),
+                self.rstd_out[layer][part].view(-1),
+                self.y_NTD[layer][part].view(-1, d),
+                self.rstd_y[layer][part].view(-1),
                 weights,
-                kept,
+                buffers,
                 d_mixed.view(-1, d),
             )
             attention.attend_backward(qkv, weights.qkv_bias_TF, d_mixed, d_qkv, self.heads)
-            torch.addmm(kept.d_z_MD, d_qkv.view(-1, 3 * d), weights.qkv_FD, out=d_out_NTD.view(-1, d))
+            torch.addmm(buffers.d_z_MD, d_qkv.view(-1, 3 * d), weights.qkv_FD, out=d_out_NTD.view(-1, d))
         return d_out_NTD
 
     def weight_gradients(self) -> list[Tensor]:
         """In the order of `as_tensors`."""
         gradients = []
         d = self.x_NTD[0].shape[-1]
-        # A sum as a product: several times as fast.
+        # The sum over rows as a matrix product is several times faster.
         ones_N = self.x_NTD[0].new_ones(len(self.x_NTD[0]))
-        for number, kept in enumerate(self._kept):
-            sums = kept.sums.sum(0)
-            d_qkv_MF = self._d_qkv_NTF[number].view(-1, 3 * d)
+        for layer, buffers in enumerate(self._buffers):
+            sums = buffers.sums.sum(0)
+            d_qkv_MF = self._d_qkv_NTF[layer].view(-1, 3 * d)
             gradients += [
-                d_qkv_MF.t() @ self.x_NTD[number].view(-1, d),
-                (ones_N @ self._d_qkv_NTF[number].view(len(ones_N), -1)).view(-1, 3 * d),
-                kept.d_z_MD.t() @ self.mixed_NTD[number].view(-1, d),
+                d_qkv_MF.t() @ self.x_NTD[layer].view(-1, d),
+                (ones_N @ self._d_qkv_NTF[layer].view(len(ones_N), -1)).view(-1, 3 * d),
+                buffers.d_z_MD.t() @ self.mixed_NTD[layer].view(-1, d),
                 sums[:d],
-                kept.d_hidden_MH.t() @ self.y_NTD[number].view(-1, d),
+                buffers.d_hidden_MH.t() @ self.y_NTD[layer].view(-1, d),
                 sums[2 * d :],
-                kept.d_fed_MD.t() @ kept.activated_MH,
+                buffers.d_fed_MD.t() @ buffers.activated_MH,
                 sums[d : 2 * d],
             ]
         return [g.to(w.dtype) for g, w in zip(gradients, as_tensors(self.layers), strict=True)]

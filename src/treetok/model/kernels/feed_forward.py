@@ -1,7 +1,7 @@
-"""Everything of an encoder layer that works on one token alone, fused: project, norm, feed forward, norm.
+"""The token-wise part of an encoder layer, fused: output projection, norm, feed-forward network, norm.
 
 Forward, for every row:   y = norm(x + mixed Wo' + bo);  out = norm(y + gelu(y W1' + b1) W2' + b2)
-Backward recomputes the hidden layer instead of keeping it, and writes what the weights' gradients are products of.
+Backward recomputes the hidden layer instead of storing it, and writes the operands of the weight gradients.
 
 Shapes: M rows (tokens), D dimensions, H hidden.
 """
@@ -17,14 +17,14 @@ from torch import Tensor
 
 from treetok.model.kernels.elementwise import gelu, gelu_and_slope, norm_gradient, normed
 
-# The fastest of the sizes tried on an H200; so in the other kernels.
+# Block sizes, here and in the other kernels, are the fastest of those tried on an H200.
 ROWS_PER_BLOCK = 64
 HIDDEN_FORWARD, HIDDEN_BACKWARD = 64, 32
 
 
 @dataclass(frozen=True)
 class LayerWeights:
-    """The weights of one encoder layer in the precision of the work; `qkv_bias_TF` has the roles worked in."""
+    """The weights of one encoder layer, in the precision of activations; `qkv_bias_TF` includes the roles."""
 
     qkv_FD: Tensor
     qkv_bias_TF: Tensor
@@ -118,7 +118,7 @@ def _feed_forward_backward(
     d_y = norm_gradient(gradient, out_MD, tl.load(rstd_out + row, mask=alive, other=0.0), D)
     d_fed_MD = d_y.to(dtype)
     tl.store(d_fed + at, d_fed_MD, mask=mask)
-    # One row of sums a block: bo, b2, then b1.
+    # Every block has a row of sums, the gradients of bo, b2 and b1.
     own_sums = sums + block.to(tl.int64) * (2 * D + H)
     tl.store(own_sums + D + col, tl.sum(d_y, 0))
     y_MD = tl.load(y + at, mask=mask, other=0.0)
@@ -150,7 +150,7 @@ def blocks_of(rows: int) -> int:
 def feed_forward(
     x: Tensor, mixed: Tensor, weights: LayerWeights, y: Tensor, rstd_y: Tensor, out: Tensor, rstd_out: Tensor
 ) -> None:
-    """Rows of `x` and `mixed` to `out`; `y` and the two norms' factors are kept for the backward pass."""
+    """Writes `out`, and for the backward pass `y` and the factors of the two norms."""
     rows, d = x.shape
     _feed_forward[(blocks_of(rows),)](
         x,
@@ -176,8 +176,8 @@ def feed_forward(
 
 
 @dataclass(frozen=True)
-class FeedForwardGradients:
-    """What the gradients of the weights are products of, and the sums that are the biases' gradients."""
+class FeedForwardBuffers:
+    """The operands of the weight gradients, and per block the sums that make up the bias gradients."""
 
     d_fed_MD: Tensor
     activated_MH: Tensor
@@ -186,21 +186,20 @@ class FeedForwardGradients:
     sums: Tensor
 
     @classmethod
-    def room_for(cls, rows: int, blocks: int, d: int, h: int, like: Tensor) -> FeedForwardGradients:
+    def empty(cls, rows: int, blocks: int, d: int, h: int, like: Tensor) -> FeedForwardBuffers:
         def new(*shape: int) -> Tensor:
             return torch.empty(shape, dtype=like.dtype, device=like.device)
 
         sums = torch.empty((blocks, 2 * d + h), dtype=torch.float32, device=like.device)
         return cls(new(rows, d), new(rows, h), new(rows, h), new(rows, d), sums)
 
-    def part(self, first: int, end: int, first_block: int) -> FeedForwardGradients:
-        rows = slice(first, end)
-        return FeedForwardGradients(
+    def part(self, rows: slice, first_block: int) -> FeedForwardBuffers:
+        return FeedForwardBuffers(
             self.d_fed_MD[rows],
             self.activated_MH[rows],
             self.d_hidden_MH[rows],
             self.d_z_MD[rows],
-            self.sums[first_block : first_block + blocks_of(end - first)],
+            self.sums[first_block : first_block + blocks_of(rows.stop - rows.start)],
         )
 
 
@@ -211,10 +210,10 @@ def feed_forward_backward(
     y: Tensor,
     rstd_y: Tensor,
     weights: LayerWeights,
-    kept: FeedForwardGradients,
+    buffers: FeedForwardBuffers,
     d_mixed: Tensor,
 ) -> None:
-    """Writes the gradients of rows: that of `mixed`, and `kept.d_z_MD`, which is that of x by the direct way."""
+    """Writes the gradient of `mixed`, and `buffers.d_z_MD`, that of x through the residual connection."""
     rows, d = d_out.shape
     _feed_forward_backward[(blocks_of(rows),)](
         d_out,
@@ -226,12 +225,12 @@ def feed_forward_backward(
         weights.hidden_HD,
         weights.hidden_bias_H,
         weights.output_DH,
-        kept.d_fed_MD,
-        kept.activated_MH,
-        kept.d_hidden_MH,
-        kept.d_z_MD,
+        buffers.d_fed_MD,
+        buffers.activated_MH,
+        buffers.d_hidden_MH,
+        buffers.d_z_MD,
         d_mixed,
-        kept.sums,
+        buffers.sums,
         rows,
         D=d,
         H=len(weights.hidden_HD),

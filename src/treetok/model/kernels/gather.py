@@ -1,4 +1,4 @@
-"""Looking rows up into one token of an encoder's input, and adding gradients back to where they came from."""
+"""Gathering rows into one token of an encoder's input, and scattering its gradients back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def take_rows(
     sides: Tensor | None = None,
     side_of: Tensor | None = None,
 ) -> None:
-    """Writes rows of a table to one token of x, plus the vector of its side where sides are given."""
+    """Writes rows of a table to one token of x, plus the embedding of a side if sides are given."""
     _, tokens, d = x_NTD.shape
     sided = sides is not None
     _take_rows[(triton.cdiv(len(x_NTD), ROWS_PER_BLOCK),)](
@@ -74,7 +74,7 @@ def take_rows(
 
 
 def add_rows(d_x_NTD: Tensor, rows: Tensor, d_table: Tensor, token: int) -> None:
-    """Adds the gradients of one token to the rows it was looked up from (32 bits)."""
+    """Adds the gradients of one token to the rows it was gathered from, in 32 bits."""
     _, tokens, d = d_x_NTD.shape
     _add_rows[(triton.cdiv(len(d_x_NTD), ROWS_PER_BLOCK),)](
         d_x_NTD, rows, d_table, len(d_x_NTD), token, T=tokens, D=d, BN=ROWS_PER_BLOCK, num_warps=4

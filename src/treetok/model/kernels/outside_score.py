@@ -1,6 +1,6 @@
-"""phi_beta: how well a parent and a sibling go together, the product of two small networks.
+"""phi_beta, the compatibility of a parent and a sibling: the dot product of two small networks, its factors.
 
-Shapes: N pairs, D dimensions, S scores (64 in `composition.ScoreHalf`).
+Shapes: N pairs, D dimensions, S outputs of a factor (64 in `composition.ScoreHalf`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ PAIRS_FORWARD, PAIRS_BACKWARD = 64, 32
 
 
 @dataclass(frozen=True)
-class HalfWeights:
-    """The weights of one `ScoreHalf`."""
+class FactorWeights:
+    """The weights of one factor, a `ScoreHalf`."""
 
     hidden_DD: Tensor
     hidden_bias_D: Tensor
@@ -36,7 +36,7 @@ def _hidden(out, at, mask, w1, b1, D: tl.constexpr):
 
 
 @triton.jit
-def _half(activated, w2, b2, D: tl.constexpr, S: tl.constexpr):
+def _factor(activated, w2, b2, D: tl.constexpr, S: tl.constexpr):
     col = tl.arange(0, D)
     s = tl.arange(0, S)
     w2_DS = tl.load(w2 + s[None, :] * D + col[:, None])
@@ -51,21 +51,33 @@ def _outside_score(
     alive = n < N
     at = n.to(tl.int64)[:, None] * (2 * D) + tl.arange(0, D)[None, :]
     dtype = out.dtype.element_ty
-    a = _half(gelu(_hidden(out, at, alive[:, None], aw1, ab1, D)).to(dtype), aw2, ab2, D, S)
-    b = _half(gelu(_hidden(out, at + D, alive[:, None], bw1, bb1, D)).to(dtype), bw2, bb2, D, S)
+    a = _factor(gelu(_hidden(out, at, alive[:, None], aw1, ab1, D)).to(dtype), aw2, ab2, D, S)
+    b = _factor(gelu(_hidden(out, at + D, alive[:, None], bw1, bb1, D)).to(dtype), bw2, bb2, D, S)
     tl.store(score + n, tl.sum(a * b, 1) * 0.125, mask=alive)
 
 
 @triton.jit
-def _half_backward(
-    d_half, hidden, w1, w2, d_out, at, activated, d_hidden, d_output, row, alive, D: tl.constexpr, S: tl.constexpr
+def _factor_backward(
+    d_factor,
+    hidden,
+    w1,
+    w2,
+    d_out,
+    at,
+    activated,
+    d_hidden,
+    d_output,
+    row,
+    alive,
+    D: tl.constexpr,
+    S: tl.constexpr,
 ):
-    """Adds the gradient of one token of the encoder's output and keeps what the weights' gradients need."""
+    """Adds to the gradient of one token of the encoder's output and stores what the weight gradients need."""
     dtype = d_out.dtype.element_ty
     col = tl.arange(0, D)
     s = tl.arange(0, S)
     mask = alive[:, None]
-    rounded = d_half.to(dtype)
+    rounded = d_factor.to(dtype)
     at_rows = row.to(tl.int64)[:, None] * D + col[None, :]
     tl.store(d_output + row.to(tl.int64)[:, None] * S + s[None, :], rounded, mask=mask)
     activated_ND, slope = gelu_and_slope(hidden)
@@ -91,16 +103,18 @@ def _outside_score_backward(
     dtype = out.dtype.element_ty
     a_hidden = _hidden(out, at, alive[:, None], aw1, ab1, D)
     b_hidden = _hidden(out, at + D, alive[:, None], bw1, bb1, D)
-    a = _half(gelu(a_hidden).to(dtype), aw2, ab2, D, S)
-    b = _half(gelu(b_hidden).to(dtype), bw2, bb2, D, S)
+    a = _factor(gelu(a_hidden).to(dtype), aw2, ab2, D, S)
+    b = _factor(gelu(b_hidden).to(dtype), bw2, bb2, D, S)
     scaled = (tl.load(d_score + n, mask=alive, other=0.0) * 0.125)[:, None]
-    _half_backward(scaled * b, a_hidden, aw1, aw2, d_out, at, a_activated, a_d_hidden, a_d_output, n, alive, D, S)
-    _half_backward(
+    _factor_backward(
+        scaled * b, a_hidden, aw1, aw2, d_out, at, a_activated, a_d_hidden, a_d_output, n, alive, D, S
+    )
+    _factor_backward(
         scaled * a, b_hidden, bw1, bw2, d_out, at + D, b_activated, b_d_hidden, b_d_output, n, alive, D, S
     )
 
 
-def outside_score(out_NTD: Tensor, parent: HalfWeights, sibling: HalfWeights, score_N: Tensor) -> None:
+def outside_score(out_NTD: Tensor, parent: FactorWeights, sibling: FactorWeights, score_N: Tensor) -> None:
     pairs, _, d = out_NTD.shape
     _outside_score[(triton.cdiv(pairs, PAIRS_FORWARD),)](
         out_NTD,
@@ -116,32 +130,41 @@ def outside_score(out_NTD: Tensor, parent: HalfWeights, sibling: HalfWeights, sc
 
 
 @dataclass(frozen=True)
-class HalfGradients:
-    """What the gradients of one half's weights are products of."""
+class FactorBuffers:
+    """The operands of the weight gradients of one factor."""
 
     activated_ND: Tensor
     d_hidden_ND: Tensor
     d_output_NS: Tensor
 
     @classmethod
-    def room_for(cls, pairs: int, d: int, s: int, like: Tensor) -> HalfGradients:
+    def empty(cls, pairs: int, d: int, s: int, like: Tensor) -> FactorBuffers:
         def new(width: int) -> Tensor:
             return torch.empty((pairs, width), dtype=like.dtype, device=like.device)
 
         return cls(new(d), new(d), new(s))
 
-    def part(self, first: int, end: int) -> HalfGradients:
-        return HalfGradients(*(kept[first:end] for kept in vars(self).values()))
+    def part(self, rows: slice) -> FactorBuffers:
+        return FactorBuffers(*(buffer[rows] for buffer in vars(self).values()))
+
+    def weight_gradients(self, x_ND: Tensor) -> list[Tensor]:
+        """In the order of `FactorWeights`, from the input of the factor."""
+        return [
+            self.d_hidden_ND.t() @ x_ND,
+            self.d_hidden_ND.sum(0, dtype=torch.float32).to(x_ND.dtype),
+            self.d_output_NS.t() @ self.activated_ND,
+            self.d_output_NS.sum(0, dtype=torch.float32).to(x_ND.dtype),
+        ]
 
 
 def outside_score_backward(
     out_NTD: Tensor,
     d_score_N: Tensor,
-    parent: HalfWeights,
-    sibling: HalfWeights,
+    parent: FactorWeights,
+    sibling: FactorWeights,
     d_out_NTD: Tensor,
-    of_parent: HalfGradients,
-    of_sibling: HalfGradients,
+    of_parent: FactorBuffers,
+    of_sibling: FactorBuffers,
 ) -> None:
     """Adds to the gradient of the encoder's output."""
     pairs, _, d = out_NTD.shape

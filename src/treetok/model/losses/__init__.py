@@ -1,1 +1,1 @@
-"""What is learned from."""
+"""The training objectives of the composition model and of the parser."""

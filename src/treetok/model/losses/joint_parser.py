@@ -1,7 +1,7 @@
-"""A parser learned beside the composition model: it says which cells charts have, and learns their best trees.
+"""A parser trained jointly with the composition model: it prunes the charts, and learns their best trees.
 
-Shapes: W words of at most S + 1 letters, C cells of a level, K ways to split each, P parents of each, R rows of
-the outside table.
+Shapes: W words of at most S + 1 letters, C cells of a level, K splits of each, P parents of each, R rows of the
+outside table.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from treetok.model.charts.chart import InsideResult
+from treetok.model.charts.passes import InsideResult
 from treetok.model.charts.pruned import PrunedPlan
 from treetok.model.network.parser import Parser, ParserTable
 
 
 class MergeScores:
-    """The scores that charts are pruned by. While the parser is trained they are noisy (Gumbel noise from the
-    global generator), so that other cells than its favourites are tried, too."""
+    """The scores that prune charts. In training they have Gumbel noise, from the global generator, so that cells
+    other than the parser's favourites are explored."""
 
     def __init__(self, parser: Parser, letters: ParserTable) -> None:
         self.parser, self.letters = parser, letters
@@ -31,9 +31,8 @@ class MergeScores:
 
 @torch.no_grad()
 def best_tree_depths(plan: PrunedPlan, inside: InsideResult) -> Tensor:
-    """Of every split of every word its depth in the best tree of the chart, the root's being 0: W rows of
-    `plan.longest - 1` numbers, 0 behind a word's end. Every cell is split where its score is highest, at the
-    first such place."""
+    """[W, S]: the depth of every split in the best tree of its word's chart, 0 for the root and for padding. The
+    best tree splits every cell at its highest score, ties going left (the paper's tree induction)."""
     chosen = []
     done = 0
     for level in plan.inside_levels:
@@ -46,7 +45,7 @@ def best_tree_depths(plan: PrunedPlan, inside: InsideResult) -> Tensor:
     if not chosen:
         return depths_WS[:-1].view(plan.words, plan.longest - 1)
     is_chosen = torch.cat(chosen)
-    # The depth of every outside row that is in the tree, -1 for others. A cell of a tree has one parent in it.
+    # The depth of every outside row in the tree, -1 for rows outside it. A cell of the tree has one parent in it.
     depth_R = plan.lengths_W.new_zeros(plan.words)
     is_left = [torch.zeros_like(depth_R, dtype=torch.bool)]
     for outside in plan.outside_levels:
@@ -57,6 +56,6 @@ def best_tree_depths(plan: PrunedPlan, inside: InsideResult) -> Tensor:
         depth_R = torch.cat([depth_R, torch.where(in_tree_CP, of_parent_CP + 1, -1).amax(1)])
         is_left.append((in_tree_CP & (outside.side_CP == 0)).any(1))
     # A left half ends where its parent is split.
-    place_R = plan.word_of_outside * (plan.longest - 1) + plan.end_of_outside - 1
-    depths_WS[place_R.where(torch.cat(is_left), len(depths_WS) - 1)] = depth_R - 1
+    split_R = plan.word_of_outside * (plan.longest - 1) + plan.end_of_outside - 1
+    depths_WS[split_R.where(torch.cat(is_left), len(depths_WS) - 1)] = depth_R - 1
     return depths_WS[:-1].view(plan.words, plan.longest - 1)

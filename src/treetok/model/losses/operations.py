@@ -1,4 +1,7 @@
-"""The heavy arithmetic of a training step, behind one name: plain (any device) or fused (`kernels/`)."""
+"""The expensive operations of a training step: plain PyTorch for any device, or fused GPU kernels (`kernels/`).
+
+Shapes: R rows, V classes, D dimensions.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from treetok.model.charts.chart import InsideResult, inside_pass, outside_pass
+from treetok.model.charts.passes import InsideResult, inside_pass, outside_pass
 from treetok.model.config import CompositionConfig
-from treetok.model.network.composition import precise
+from treetok.model.network.functional import precise
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Operations:
 def cross_entropy(
     x_RD: Tensor, classes_VD: Tensor, target_R: Tensor, scale: float = 1.0, excluded_V: Tensor | None = None
 ) -> Tensor:
-    """Of every row x: -log softmax(scale x classes')[target], without the classes that are excluded."""
+    """-log softmax(scale x classes')[target] for every row x, over the classes that are not excluded."""
     logits_RV = precise(x_RD @ classes_VD.t()) * scale
     if excluded_V is not None:
         logits_RV = logits_RV.masked_fill(excluded_V, -torch.inf)
@@ -34,10 +37,17 @@ def cross_entropy(
 PLAIN = Operations(inside_pass, outside_pass, cross_entropy)
 
 
-def fastest_operations(sizes: CompositionConfig) -> Operations:
-    """Fused for a GPU, where there are kernels for these sizes, and Triton, which PyTorch brings on Linux only."""
+def fused_operations() -> Operations:
+    """Raises ImportError without Triton, which PyTorch ships on Linux only."""
+    from treetok.model import kernels
+
+    return Operations(kernels.fused_inside_pass, kernels.fused_outside_pass, kernels.cross_entropy)
+
+
+def fastest_operations(config: CompositionConfig) -> Operations:
+    """The fastest operations on a GPU: fused where the kernels are available and support this configuration."""
     try:
-        from treetok.model.kernels import FUSED, can_be_fused
+        from treetok.model.kernels import can_be_fused
     except ImportError:
         return PLAIN
-    return FUSED if can_be_fused(sizes) else PLAIN
+    return fused_operations() if can_be_fused(config) else PLAIN

@@ -1,4 +1,4 @@
-"""What a parser learns from a teacher's tree: at which of its splits every span is split.
+"""The loss of a parser against a teacher's trees: the cross-entropy of the split of every span.
 
 Shapes: W words, S splits (one fewer than the letters of the longest word).
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from treetok.model.network.composition import precise
+from treetok.model.network.functional import precise
 
 
 def splits_of_spans(depths_WS: Tensor, lengths_W: Tensor) -> Tensor:
-    """[word, p, q]: does split q lie in the span that split p divides in the tree?
+    """[word, p, q]: is split q inside the span that split p divides in the tree?
 
-    A tree is the depth of each of its splits (the root's is 0). The span that p divides is the longest run of
-    splits around p none of which lies higher than p.
+    A tree is given by the depths of its splits (the root has 0). The span that p divides is the longest run of
+    splits around p in which none is higher than p.
 
     >>> splits_of_spans(torch.tensor([[1, 0, 1, 2]]), torch.tensor([5]))[0].int().tolist()
     [[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
@@ -23,7 +23,7 @@ def splits_of_spans(depths_WS: Tensor, lengths_W: Tensor) -> Tensor:
     splits = depths_WS.shape[1]
     at_S = torch.arange(splits, device=depths_WS.device)
     exists_WS = at_S < (lengths_W - 1).unsqueeze(1)
-    # Padding lies above every root, so that no span reaches into it.
+    # Padding is above every root, so that no span extends into it.
     depths_WS = depths_WS.masked_fill(~exists_WS, -1)
     above = torch.iinfo(depths_WS.dtype).max if not depths_WS.is_floating_point() else torch.inf
     to_the_right_SS = at_S.unsqueeze(1) <= at_S
@@ -36,16 +36,16 @@ def splits_of_spans(depths_WS: Tensor, lengths_W: Tensor) -> Tensor:
 def parser_loss(
     scores_WS: Tensor, depths_WS: Tensor, lengths_W: Tensor, weights_W: Tensor | None = None
 ) -> Tensor:
-    """How badly scores tell the teacher's trees: the cross-entropy of the splits of every span, whose target is
-    the one where the teacher splits it; the mean over all spans, those of a word weighted alike.
+    """Cross-entropy over the splits of every span of the teacher's tree, whose target is the teacher's split; the
+    mean over all spans, weighted by word.
 
-    `depths_WS` are the depths of the teacher's splits; what stands behind the splits of a word does not matter.
+    `depths_WS` are the depths of the teacher's splits; values past the last split of a word are ignored.
     """
     in_span_WSS = splits_of_spans(depths_WS, lengths_W)
     exists_WS = in_span_WSS.diagonal(dim1=1, dim2=2)
     scores_WS = precise(scores_WS).masked_fill(~exists_WS, 0)
     of_span_WSS = scores_WS.unsqueeze(1).masked_fill(~in_span_WSS, -torch.inf)
-    # Rows of padding have nothing to sum over: one harmless entry keeps them and their gradients finite.
+    # A row of padding would be all -inf: zeros keep it and its gradient finite.
     of_span_WSS = of_span_WSS.masked_fill(~exists_WS.unsqueeze(2), 0)
     loss_WS = (of_span_WSS.logsumexp(-1) - scores_WS) * exists_WS
     weight_WS = exists_WS.to(loss_WS.dtype)
@@ -55,8 +55,7 @@ def parser_loss(
 
 
 def depths_of_splits(scores_WS: Tensor, lengths_W: Tensor) -> Tensor:
-    """How deep in the tree of its word each split lies, 0 behind the last one: `treetok.tree.split_depths` for
-    many words at once.
+    """The depth of each split in the tree of its word, padded with 0: a batched `treetok.tree.split_depths`.
 
     >>> depths_of_splits(torch.tensor([[0.3, 0.9, 0.1, 7.0]]), torch.tensor([4])).tolist()
     [[1, 0, 1, 0]]
@@ -65,12 +64,12 @@ def depths_of_splits(scores_WS: Tensor, lengths_W: Tensor) -> Tensor:
     at_S = torch.arange(splits, device=scores_WS.device)
     exists_WS = at_S < (lengths_W - 1).unsqueeze(1)
     scores_WS = precise(scores_WS).masked_fill(~exists_WS, -torch.inf)
-    # Ranks differ where scores tie: the one on the left comes first.
+    # Ranks break ties: the leftmost split comes first.
     order_WS = scores_WS.argsort(dim=1, descending=True, stable=True)
     rank_WS = torch.empty_like(order_WS).scatter_(1, order_WS, at_S.expand_as(order_WS))
     to_the_right_SS = at_S.unsqueeze(1) <= at_S
     first_WSS = rank_WS.unsqueeze(1).masked_fill(~to_the_right_SS, splits).cummin(-1).values
     first_WSS = torch.minimum(first_WSS, first_WSS.transpose(1, 2))
-    # Above p lies every q that comes first among the splits from q to p.
+    # The ancestors of p are all q that rank first among the splits from q to p.
     above_WSS = (first_WSS == rank_WS.unsqueeze(1)) & exists_WS.unsqueeze(1)
     return (above_WSS.sum(-1) - 1).masked_fill(~exists_WS, 0)

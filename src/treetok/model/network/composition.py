@@ -1,37 +1,36 @@
-"""The composition model: f_alpha composes two halves, f_beta looks at a span from outside (eq. 1, appendix).
+"""The composition model: f_alpha for the inside pass (eq. 1), f_beta for the outside pass (appendix).
 
-Shapes: N pairs, D dimensions, T tokens of one small encoder (3 inside, 2 outside), H heads.
+Shapes: N pairs, D dimensions, T tokens of one small encoder (3 inside, 2 outside), H heads; C cells of a level,
+K splits of each, P parents of each.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from treetok.model.config import CompositionConfig
+from treetok.model.network.functional import gelu, linear, norm, precise, take_rows
 
 
 class EncoderLayer(nn.Module):
-    """One Transformer layer over a handful of tokens that each have a role (left, right, morpheme, ...)."""
+    """A post-norm Transformer layer over two or three tokens, each with a role (left, right, morpheme, ...)."""
 
-    def __init__(self, sizes: CompositionConfig, roles: int) -> None:
+    def __init__(self, config: CompositionConfig, roles: int) -> None:
         super().__init__()
-        d = sizes.dimension
-        self.heads = sizes.heads
+        d = config.dimension
+        self.heads = config.heads
         self.role = nn.Parameter(torch.randn(roles, d) * 0.02)
         self.qkv = nn.Linear(d, 3 * d)
         self.attended = nn.Linear(d, d)
-        self.hidden = nn.Linear(d, sizes.hidden)
-        self.output = nn.Linear(sizes.hidden, d)
+        self.hidden = nn.Linear(d, config.hidden)
+        self.output = nn.Linear(config.hidden, d)
 
     def forward(self, x_NTD: Tensor) -> Tensor:
         n, t, d = x_NTD.shape
         qkv = linear(self.qkv, x_NTD + self.role.to(x_NTD.dtype)).view(n, t, 3, self.heads, d // self.heads)
         q_NTHd, k_NTHd, v_NTHd = qkv.unbind(2)
-        # Three tokens: products and sums fuse better than a batched matrix product of three by three.
+        # With three tokens, elementwise products and sums fuse better than a batched 3 x 3 matrix product.
         scores_NTTH = (q_NTHd.unsqueeze(2) * k_NTHd.unsqueeze(1)).sum(-1) * (d // self.heads) ** -0.5
         weights_NTTH = precise(scores_NTTH).softmax(2).to(v_NTHd.dtype)
         mixed_NTD = (weights_NTTH.unsqueeze(-1) * v_NTHd.unsqueeze(1)).sum(2).reshape(n, t, d)
@@ -40,61 +39,20 @@ class EncoderLayer(nn.Module):
         return norm(x_NTD + fed_NTD)
 
 
-class TakeRows(torch.autograd.Function):
-    """`index_select` whose gradients are added up in 32 bits: more exact than in 16, which also took a seventh of
-    a training step (docs/training.md)."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, rows: Tensor) -> Tensor:
-        ctx.save_for_backward(rows)
-        ctx.shape, ctx.dtype = table.shape, table.dtype
-        return table.index_select(0, rows)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        gradient = precise(gradients[0])
-        (rows,) = ctx.saved_tensors
-        return gradient.new_zeros(ctx.shape).index_add(0, rows, gradient).to(ctx.dtype), None
-
-
-def take_rows(table: Tensor, rows: Tensor) -> Tensor:
-    taken: Tensor = TakeRows.apply(table, rows)  # type: ignore[no-untyped-call]
-    return taken
-
-
-def linear(layer: nn.Linear, x: Tensor) -> Tensor:
-    """A linear layer in the precision of its input: parameters stay in 32 bits, work may be done in 16."""
-    return F.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
-
-
-def precise(x: Tensor) -> Tensor:
-    """Half-precision numbers as 32-bit ones, for softmax and losses; others as they are."""
-    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
-
-
-def gelu(x: Tensor) -> Tensor:
-    """In the form with tanh, as in GPT-2: far cheaper than the error function."""
-    return F.gelu(x, approximate="tanh")
-
-
-def norm(x: Tensor) -> Tensor:
-    """Layer norm without parameters, as everywhere in the original."""
-    return F.layer_norm(x, x.shape[-1:])
-
-
 def weighted_sum(weight_CK: Tensor, vector_ND: Tensor) -> Tensor:
-    """For each of C cells the sum of its K vectors, each times its weight."""
+    """The weighted sum of the K vectors of each of C cells."""
     vector_CKD = vector_ND.view(*weight_CK.shape, -1)
     return (weight_CK.unsqueeze(-1).to(vector_ND.dtype) * vector_CKD).sum(1)
 
 
 class Inside(nn.Module):
-    """f_alpha: the halves of a span and its morpheme embedding to a compatibility score and a vector."""
+    """f_alpha with MorphOverriding: the two halves of a span and its morpheme embedding to a compatibility score
+    and a composition vector."""
 
-    def __init__(self, sizes: CompositionConfig) -> None:
+    def __init__(self, config: CompositionConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(sizes, roles=3) for _ in range(sizes.inside_layers))
-        self.score = nn.Linear(sizes.dimension, 1)
+        self.layers = nn.ModuleList(EncoderLayer(config, roles=3) for _ in range(config.inside_layers))
+        self.score = nn.Linear(config.dimension, 1)
 
     def forward(self, left_ND: Tensor, right_ND: Tensor, morpheme_ND: Tensor) -> tuple[Tensor, Tensor]:
         x_NTD = torch.stack((left_ND, right_ND, morpheme_ND), 1)
@@ -104,7 +62,7 @@ class Inside(nn.Module):
 
 
 class ScoreHalf(nn.Module):
-    """One side of the product phi_beta."""
+    """One factor of phi_beta, which is a dot product of two small networks."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -115,16 +73,16 @@ class ScoreHalf(nn.Module):
 
 
 class Outside(nn.Module):
-    """f_beta and phi_beta: a parent's outside vector and a sibling's inside vector to a score and a vector.
+    """f_beta and phi_beta: a parent's outside vector and a sibling's inside vector to a vector and a score.
 
-    `side_N` is 0 where the sibling stands on the right and 1 where it stands on the left.
+    `side_N` is 0 where the sibling is on the right, 1 where it is on the left.
     """
 
-    def __init__(self, sizes: CompositionConfig) -> None:
+    def __init__(self, config: CompositionConfig) -> None:
         super().__init__()
-        d = sizes.dimension
+        d = config.dimension
         self.side = nn.Parameter(torch.randn(2, d) * 0.02)
-        self.layers = nn.ModuleList(EncoderLayer(sizes, roles=2) for _ in range(sizes.outside_layers))
+        self.layers = nn.ModuleList(EncoderLayer(config, roles=2) for _ in range(config.outside_layers))
         self.score_of_parent = ScoreHalf(d)
         self.score_of_sibling = ScoreHalf(d)
 
@@ -138,32 +96,32 @@ class Outside(nn.Module):
 
 
 class CompositionModel(nn.Module):
-    """The parameters of both passes.
+    """The parameters of the inside and the outside pass.
 
-    Row 0 of `embedding` is E_empty, used where a span is no morpheme; row 1 is any character never seen.
+    Row 0 of `embedding` is E_empty, for spans that are not morphemes; row 1 is for unknown characters.
     """
 
-    def __init__(self, sizes: CompositionConfig, morphemes: int) -> None:
+    def __init__(self, config: CompositionConfig, morphemes: int) -> None:
         super().__init__()
-        self.sizes = sizes
-        self.embedding = nn.Embedding(morphemes, sizes.dimension)
+        self.config = config
+        self.embedding = nn.Embedding(morphemes, config.dimension)
         nn.init.normal_(self.embedding.weight, std=0.1)
         nn.init.zeros_(self.embedding.weight.data[0])
-        self.inside = Inside(sizes)
-        self.outside = Outside(sizes)
-        # The outside vector of a word's root where no context gives it.
-        self.root = nn.Parameter(torch.randn(sizes.dimension) * 0.02)
+        self.inside = Inside(config)
+        self.outside = Outside(config)
+        # The outside vector of a word's root where the context does not provide one.
+        self.root = nn.Parameter(torch.randn(config.dimension) * 0.02)
 
     def inside_level(
         self, table: Tensor, morpheme_CD: Tensor, left_CK: Tensor, right_CK: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """One level of the inside pass: scores and weights of the splits of C cells, and the cells' vectors."""
-        cells, ways = left_CK.shape
+        cells, splits = left_CK.shape
         left_ND = take_rows(table, left_CK.reshape(-1))
         right_ND = take_rows(table, right_CK.reshape(-1))
-        morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, ways, -1).reshape(cells * ways, -1)
+        morpheme_ND = morpheme_CD.unsqueeze(1).expand(cells, splits, -1).reshape(cells * splits, -1)
         score_N, vector_ND = self.inside(left_ND, right_ND, morpheme_ND)
-        score_CK = precise(score_N.view(cells, ways))
+        score_CK = precise(score_N.view(cells, splits))
         weight_CK = score_CK.softmax(-1)
         return score_CK, weight_CK, weighted_sum(weight_CK, vector_ND)
 

@@ -9,13 +9,17 @@ import torch
 
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
+from treetok.model.batches.maker import BatchMaker, chart_numbers
+from treetok.model.batches.validation import (
+    ReplannedValidationBatches,
+    make_validation_batches,
+    split_held_out,
+)
 from treetok.model.charts.complete import CompleteCharts
 from treetok.model.charts.pruned import PrunedCharts
 from treetok.model.config import ModelConfig
-from treetok.model.data.batches import BatchMaker, chart_numbers
 from treetok.model.data.morphemes import MorphemeVocabulary
 from treetok.model.data.substrings import tabulate_substrings
-from treetok.model.data.validation import BatchesPlannedAnew, fixed_batches, split_numbers
 from treetok.model.losses.joint_parser import MergeScores
 from treetok.model.losses.objectives import TreeLearner
 from treetok.model.network.parser import Parser, ParserConfig, ParserTable
@@ -59,7 +63,7 @@ def assemble_trainer(
         raise TreetokError("several processes can train with complete charts only, not with pruned ones")
     words = list(chart_words(sequence, config))
     table = tabulate_substrings(words)
-    morpheme_of_substring = morphemes.numbers(table.strings(words))
+    morpheme_of_substring = morphemes.ids(table.strings(words))
     torch.manual_seed(settings.seed)
     charts: CompleteCharts | PrunedCharts
     if config.chart == "pruned":
@@ -83,12 +87,12 @@ def assemble_trainer(
             device,
         )
 
-    numbers, held_back = split_numbers(
+    numbers, held_back = split_held_out(
         chart_numbers(sequence, words), settings.validation_share, settings.sequences * settings.words_per_sequence
     )
     maker = batches_of(numbers)
     # Drawn in advance: where steps are recorded, the next batch is drawn while others are looked at.
-    in_advance = BatchesPlannedAnew if config.chart == "pruned" else fixed_batches
+    in_advance = ReplannedValidationBatches if config.chart == "pruned" else make_validation_batches
     validation_batches = in_advance(batches_of(held_back)) if len(held_back) else []
     trainer: Trainer
     if in_parallel:

@@ -1,7 +1,7 @@
 """Training on a GPU: the forward and backward pass of a step recorded once as a CUDA graph and replayed.
 
 Charts make thousands of small kernels; launched one by one they leave the GPU idle most of the time. Batches have
-one fixed size (`fixed_size.py`), the next one is worked out on a second stream while the recorded step runs.
+one fixed size (`batches/padding.py`), the next one is worked out on a second stream while the recorded step runs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treetok.model.data.padding import enough_for, fits, pad_batch, sizes_of
-from treetok.model.losses.objectives import Batch
+from treetok.model.batches.batch import Batch
+from treetok.model.batches.padding import capacity_for, pad_batch, shape_of
 from treetok.model.training.trainer import Trainer
 
 BATCHES_TO_MEASURE = 12
@@ -42,8 +42,8 @@ class CudaGraphTrainer(Trainer):
         """Measure batches, record the step."""
         self.learner.use_gpu()
         self.learner.train()
-        measured = (sizes_of(self.maker.draw(NEXT_TRY - 1 - number)) for number in range(BATCHES_TO_MEASURE))
-        self.room = enough_for(measured)
+        measured = (shape_of(self.maker.draw(NEXT_TRY - 1 - number)) for number in range(BATCHES_TO_MEASURE))
+        self.capacity = capacity_for(measured)
         self._static: Batch = self._draw(self.step)
         self._side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         self._side.wait_stream(torch.cuda.current_stream())
@@ -69,11 +69,11 @@ class CudaGraphTrainer(Trainer):
         """The batch of a step at the fixed size."""
         batch = self.maker.draw(step)
         tries = 0
-        while not fits(sizes_of(batch), self.room):
+        while not shape_of(batch).fits(self.capacity):
             tries += 1
             self.redrawn += 1
             batch = self.maker.draw(step + tries * NEXT_TRY)
-        return pad_batch(batch, self.room)
+        return pad_batch(batch, self.capacity)
 
     def forward_backward(self) -> Tensor:
         if self._graph is None:

@@ -25,9 +25,11 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from treetok.errors import TreetokError
-from treetok.model.data.batches import BatchMaker, DrawnWords
-from treetok.model.losses.objectives import Batch, Losses, TreeLearner, WholeBatch
-from treetok.model.network.composition import precise
+from treetok.model.batches.batch import Batch
+from treetok.model.batches.maker import BatchMaker, DrawnWords
+from treetok.model.losses.objectives import Losses, TreeLearner
+from treetok.model.losses.reduction import BatchReduction
+from treetok.model.network.functional import precise
 from treetok.model.training.trainer import StepReport, Trainer, TrainingConfig
 from treetok.processes import is_first_process
 
@@ -132,16 +134,16 @@ def gather_rows(mine: Tensor, rows: int) -> Tensor:
     return gathered
 
 
-class SharedBatch(WholeBatch):
-    """What the losses of a whole batch need, from all processes."""
+class DistributedReduction(BatchReduction):
+    """Gathers and averages over the shares of all processes."""
 
-    def words(self, words_WD: Tensor, batch: Batch) -> Tensor:
+    def gather_words(self, words_WD: Tensor, batch: Batch) -> Tensor:
         assert isinstance(batch, ShareOfBatch)
         return gather_rows(words_WD, batch.whole_words)
 
-    def states(self, before_BTD: Tensor, batch: Batch) -> Tensor:
+    def gather_states(self, states_BTD: Tensor, batch: Batch) -> Tensor:
         assert isinstance(batch, ShareOfBatch)
-        return gather_rows(before_BTD, batch.whole_sequences)
+        return gather_rows(states_BTD, batch.whole_sequences)
 
     def mean(self, losses: Tensor, weights: Tensor) -> Tensor:
         """The part of this process, times R: the mean of all processes is that of the whole batch."""
@@ -167,7 +169,7 @@ class DataParallelTrainer(Trainer):
                 " there must be a sequence for each"
             )
         super().__init__(learner, maker, config, validation_batches)
-        learner.whole_batch = SharedBatch()
+        learner.reduction = DistributedReduction()
         if self.device.type == "cuda":
             learner.use_gpu()
         bytes_of_gradients = sum(p.numel() * p.element_size() for p in learner.parameters())

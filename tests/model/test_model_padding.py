@@ -1,4 +1,4 @@
-"""A batch that is filled up to a fixed size means the same."""
+"""Padding a batch changes neither its losses nor their gradients."""
 
 import pytest
 
@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 from test_model_objectives import make  # noqa: E402
 
+from treetok.model.batches.padding import capacity_for, pad_batch, shape_of  # noqa: E402
 from treetok.model.config import ObjectiveConfig  # noqa: E402
-from treetok.model.data.padding import enough_for, fits, pad_batch, sizes_of  # noqa: E402
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -17,11 +17,11 @@ from treetok.model.data.padding import enough_for, fits, pad_batch, sizes_of  # 
 def test_losses_and_gradients_are_the_same(seed, objective):
     _, maker, learner, _, _ = make(seed, objective)
     batches = [maker.draw(step) for step in range(4)]
-    room = enough_for(map(sizes_of, batches), multiple=8)
+    capacity = capacity_for(map(shape_of, batches), multiple=8)
     for batch in batches:
-        assert fits(sizes_of(batch), room)
+        assert shape_of(batch).fits(capacity)
         results = []
-        for version in (batch, pad_batch(batch, room)):
+        for version in (batch, pad_batch(batch, capacity)):
             learner.zero_grad()
             losses = learner(version)
             losses.total.backward()
@@ -33,15 +33,15 @@ def test_losses_and_gradients_are_the_same(seed, objective):
             assert torch.allclose(exact, padded, atol=1e-9)
 
 
-def test_all_batches_have_the_shapes_of_the_room():
+def test_padded_batches_have_the_shape_of_the_capacity():
     _, maker, *_ = make(0, ObjectiveConfig())
     batches = [maker.draw(step) for step in range(6)]
-    room = enough_for(map(sizes_of, batches), multiple=8)
-    assert all(sizes_of(pad_batch(batch, room)) == room for batch in batches)
+    capacity = capacity_for(map(shape_of, batches), multiple=8)
+    assert all(shape_of(pad_batch(batch, capacity)) == capacity for batch in batches)
 
 
 def test_a_batch_that_is_too_large_does_not_fit():
     _, maker, *_ = make(0, ObjectiveConfig())
-    sizes = [sizes_of(maker.draw(step)) for step in range(8)]
-    assert fits(sizes[0], sizes[0])
-    assert not all(fits(one, other) for one in sizes for other in sizes)
+    shapes = [shape_of(maker.draw(step)) for step in range(8)]
+    assert shapes[0].fits(shapes[0])
+    assert not all(one.fits(other) for one in shapes for other in shapes)

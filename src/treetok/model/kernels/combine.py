@@ -1,9 +1,10 @@
-"""From the ways to make a cell to the cell: softmax of their scores, weighted sum of their vectors.
+"""The vector of a cell from its candidates: softmax of their scores, weighted sum of their vectors (eq. 1).
 
-A way's vector is norm(first token + second token) of its encoder's output. Inside, ways are splits and the score
-is a product with the third token; outside, ways are parents and the score comes from elsewhere.
+The vector of a candidate is norm(first token + second token) of its encoder's output. In the inside pass,
+candidates are splits and the score is linear in the third token; in the outside pass they are parents, scored by
+phi_beta.
 
-Shapes: C cells, K ways each, T tokens, D dimensions.
+Shapes: C cells, K candidates of each, T tokens, D dimensions.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from torch import Tensor
 
 from treetok.model.kernels.elementwise import norm_gradient, normed
 
-CELLS_AT_ONCE = 4
+CELLS_PER_BLOCK = 4
 
 
 @triton.jit
 def _vector(out, cell, k, alive, K, T: tl.constexpr, D: tl.constexpr):
-    """The vectors of the k-th ways of some cells, and the factors they were normed by."""
+    """The vectors of the k-th candidates of some cells, and the factors they were normalised by."""
     col = tl.arange(0, D)
     at = (cell.to(tl.int64) * K + k)[:, None] * (T * D) + col[None, :]
     first = tl.load(out + at, mask=alive[:, None], other=0.0).to(tl.float32)
@@ -28,7 +29,7 @@ def _vector(out, cell, k, alive, K, T: tl.constexpr, D: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["C", "K"])
-def _combine_splits(out, score, weight, vector, C, K, T: tl.constexpr, D: tl.constexpr, BC: tl.constexpr):
+def _combine_candidates(out, score, weight, vector, C, K, T: tl.constexpr, D: tl.constexpr, BC: tl.constexpr):
     cell = tl.program_id(0) * BC + tl.arange(0, BC)
     alive = cell < C
     first = cell.to(tl.int64) * K
@@ -49,7 +50,7 @@ def _combine_splits(out, score, weight, vector, C, K, T: tl.constexpr, D: tl.con
 
 
 @triton.jit(do_not_specialize=["C", "K"])
-def _combine_splits_backward(
+def _combine_candidates_backward(
     out, weight, d_vector, score_weights, d_score, d_out, C, K, T: tl.constexpr, D: tl.constexpr, BC: tl.constexpr
 ):
     cell = tl.program_id(0) * BC + tl.arange(0, BC)
@@ -77,16 +78,16 @@ def _combine_splits_backward(
             tl.store(d_out + at_out + 2 * D, d_third.to(dtype), mask=alive[:, None])
 
 
-def combine_splits(out_NTD: Tensor, score_CK: Tensor, weight_CK: Tensor, vector_CD: Tensor) -> None:
-    """Writes the weights of the ways and the cells' vectors."""
-    cells, ways = score_CK.shape
+def combine_candidates(out_NTD: Tensor, score_CK: Tensor, weight_CK: Tensor, vector_CD: Tensor) -> None:
+    """Writes the weights of the candidates and the vectors of the cells."""
+    cells, candidates = score_CK.shape
     _, tokens, d = out_NTD.shape
-    _combine_splits[(triton.cdiv(cells, CELLS_AT_ONCE),)](
-        out_NTD, score_CK, weight_CK, vector_CD, cells, ways, T=tokens, D=d, BC=CELLS_AT_ONCE, num_warps=2
+    _combine_candidates[(triton.cdiv(cells, CELLS_PER_BLOCK),)](
+        out_NTD, score_CK, weight_CK, vector_CD, cells, candidates, T=tokens, D=d, BC=CELLS_PER_BLOCK, num_warps=2
     )
 
 
-def combine_splits_backward(
+def combine_candidates_backward(
     out_NTD: Tensor,
     weight_CK: Tensor,
     d_vector_CD: Tensor,
@@ -94,11 +95,11 @@ def combine_splits_backward(
     d_score_CK: Tensor,
     d_out_NTD: Tensor,
 ) -> None:
-    """Writes the gradients of scores and of the encoder's output; with three tokens that of the third comes from
-    the score, whose weights are given."""
-    cells, ways = weight_CK.shape
+    """Writes the gradients of the scores and of the encoder's output. With three tokens, the third gets its
+    gradient from the score, through the weights given."""
+    cells, candidates = weight_CK.shape
     _, tokens, d = out_NTD.shape
-    _combine_splits_backward[(triton.cdiv(cells, CELLS_AT_ONCE),)](
+    _combine_candidates_backward[(triton.cdiv(cells, CELLS_PER_BLOCK),)](
         out_NTD,
         weight_CK,
         d_vector_CD,
@@ -106,9 +107,9 @@ def combine_splits_backward(
         d_score_CK,
         d_out_NTD,
         cells,
-        ways,
+        candidates,
         T=tokens,
         D=d,
-        BC=CELLS_AT_ONCE,
+        BC=CELLS_PER_BLOCK,
         num_warps=2,
     )

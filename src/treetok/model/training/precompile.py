@@ -1,4 +1,4 @@
-"""Compiling the kernels while text is still being read: they depend on the model's sizes alone."""
+"""Compiling the kernels while text is still being read: they depend on the model's configuration alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import torch
 
+from treetok.model.batches.maker import BatchMaker
 from treetok.model.charts.complete import CompleteCharts
 from treetok.model.config import ModelConfig
-from treetok.model.data.batches import BatchMaker
 from treetok.model.data.substrings import tabulate_substrings
 from treetok.model.losses.objectives import TreeLearner
 
@@ -17,7 +17,7 @@ WORDS = ["abcd", "abc", "ab", "a"]
 
 
 def precompile_kernels(config: ModelConfig, device: str) -> None:
-    """One small step of a model of these sizes; its parameters are zeros, so that no random numbers are drawn."""
+    """One small training step. The parameters are zeros, so that no random numbers are drawn."""
     with torch.device("meta"):
         learner = TreeLearner(config, 64)
     learner.to_empty(device=device)
@@ -26,14 +26,14 @@ def precompile_kernels(config: ModelConfig, device: str) -> None:
     learner.use_gpu()
     table = tabulate_substrings(WORDS)
     charts = CompleteCharts(table, np.arange(len(table)) % 64, device)
-    numbers = np.arange(32, dtype=np.int32) % len(WORDS)
-    batch = BatchMaker(numbers, table.lengths, charts.plan, 2, 8, 0, device).draw(0)
+    word_ids = np.arange(32, dtype=np.int32) % len(WORDS)
+    batch = BatchMaker(word_ids, table.lengths, charts.plan, 2, 8, 0, device).draw(0)
     learner(batch).total.backward()
     torch.cuda.synchronize()
 
 
 def start_precompiling(config: ModelConfig, device: str) -> threading.Thread:
-    """Compile in the background; whoever needs the kernels earlier compiles them himself."""
+    """Compile in the background. A trainer that needs a kernel before that compiles it itself."""
     thread = threading.Thread(target=precompile_kernels, args=(config, device), daemon=True)
     thread.start()
     return thread

@@ -1,0 +1,1 @@
+"""Batches of running text: sampling, padding, validation."""
