@@ -1,6 +1,6 @@
 """Alignment against compression: vocabularies of one size from the trees of one tokenizer, alignment from 0 to 1.
 
-python experiments/alignment.py --model my-tokenizer --train-text corpus.txt.xz --gold morphs.tsv \
+python experiments/alignment.py --model my-tokenizer --train-text corpus.txt.xz --gold morphs.tsv \\
     --text heldout.txt --out results/alignment.json
 """
 

@@ -1,6 +1,6 @@
 """What an ensemble gains: tree recall of every model alone, of the first two, the first three, and so on.
 
-python experiments/ensemble.py --member model-1.safetensors --member model-2.safetensors --gold morphs.tsv \
+python experiments/ensemble.py --member model-1.safetensors --member model-2.safetensors --gold morphs.tsv \\
     --out results/ensemble.json
 """
 

@@ -35,7 +35,9 @@ def lineup_parser(description: str, baselines: str = "bpe,wordpiece,unigram") ->
     parser.add_argument(
         "--profile", help=f"of the baselines (default: that of the first model, else {DEFAULT_PROFILE})"
     )
-    parser.add_argument("--morfessor-types", type=int, help="train Morfessor on the most frequent types only")
+    parser.add_argument(
+        "--morfessor-types", type=int, metavar="N", help="train Morfessor on the N most frequent types"
+    )
     return parser
 
 

@@ -113,7 +113,7 @@ def test_unmarked_wordpiece_takes_the_longest_entry_of_bpe(word_counts):
 
 
 def test_words_are_cut_as_inside_a_sentence(baselines):
-    """Behind a space in `lossless`, although the space does not show."""
+    """After a space in `lossless`, although the pieces do not show it."""
     for kind in ("bpe", "unigram"):
         baseline = baselines[f"{kind} lossless equal"]
         tokens = baseline.tokenize("see lighthouses")

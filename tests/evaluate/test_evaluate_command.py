@@ -119,6 +119,8 @@ def test_morfessor_is_a_baseline(gold, capsys):
     output, _ = capsys.readouterr()
     assert "Morfessor trained on: the 200 most frequent of " in output
     assert output.count("\nMorfessor ") == 3
+    # Without a model, trees are tested against the first trivial ones.
+    assert "recall without leaves against left-branching." in output
 
 
 def test_tokenizers_of_others(gold, tmp_path, capsys):

@@ -20,7 +20,7 @@ boy's\tboy 's
 
 
 class Dictionary:
-    """Segments words as it is told, and keeps all others whole."""
+    """Segments the words it is given, and keeps all others whole."""
 
     def __init__(self, name, vocabulary_size=None, **cuts):
         self.name, self.vocabulary_size = name, vocabulary_size

@@ -131,7 +131,7 @@ def test_slices_of_a_word():
     assert slices("abcd", [(0, 2), (2, 4)]) == ["ab", "cd"]
     # Two tokens share a character: no cut inside either.
     assert slices("aéb", [(0, 2), (1, 3)]) == ["aéb"]
-    # What no token covers goes with the token behind it, or with the last.
+    # Characters that no token covers go with the next token, or with the last.
     assert slices("a-b!", [(0, 1), (2, 3)]) == ["a", "-b!"]
     assert slices("ab", []) == ["ab"]
 

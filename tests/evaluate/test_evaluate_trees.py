@@ -89,7 +89,7 @@ def test_trees_over_strings_stand_over_the_characters_given():
     """Not over what a profile makes of them."""
     source = OverStrings(RightBranching(), "uncased")
     assert Tree("Éa", source.split_scores(["Éa"])[0]).brackets() == "[É a]"
-    # A combining mark goes with what stands before it, a character that is dropped too.
+    # A combining mark goes with the character before it, and so does a dropped character.
     assert Tree("e\u0301ab", source.split_scores(["e\u0301ab"])[0]).brackets() == "[[e \u0301] [a b]]"
     assert Tree("a\u200bbc", source.split_scores(["a\u200bbc"])[0]).brackets() == "[[a \u200b] [b c]]"
     assert Tree("東京", source.split_scores(["東京"])[0]).brackets() == "[東 京]"

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-PANEL_SIZE = (4.6, 4.0)
+# In inches; the legend needs about so much for each character of the longest name.
+PANEL_SIZE = (4.4, 3.8)
+LEGEND_MARGIN, LEGEND_CHARACTER = 0.5, 0.085
 # Text stays text, names are never read as formulas, and ids in the file do not change from run to run.
 STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "treetok", "text.parse_math": False}
 
@@ -37,11 +39,14 @@ def svg_chart(comparison: Comparison) -> str:
     from matplotlib.figure import Figure
 
     with rc_context(STYLE):
-        figure = Figure(figsize=(PANEL_SIZE[0] * len(gold), PANEL_SIZE[1]), layout="constrained")
+        names = list(gold[0].rows)
+        legend_width = LEGEND_MARGIN + LEGEND_CHARACTER * max(map(len, names))
+        width, height = PANEL_SIZE[0] * len(gold) + legend_width, PANEL_SIZE[1]
+        figure = Figure(figsize=(width, height), layout="constrained")
         panels = figure.subplots(1, len(gold), squeeze=False)[0]
         for axes, table in zip(panels, gold, strict=True):
             points = draw_panel(axes, table, text)
-        figure.legend(points, list(gold[0].rows), loc="outside lower center", ncols=2, frameon=False)
+        figure.legend(points, names, loc="outside right upper", frameon=False)
         output = StringIO()
         figure.savefig(output, format="svg", metadata={"Date": None})
     return output.getvalue()
