@@ -1,36 +1,34 @@
-"""The paper's Table 1: how many words are cut as in the gold, by tokenizers of one size.
+"""The paper's Table 1: how many words are segmented as in the gold, by tokenizers of one size.
 
-BPE, WordPiece and Unigram take part twice: with words cut apart as for TreeTok, and as in the paper, where ' and -
-were cut off for them alone.
+BPE, WordPiece and Unigram are trained twice: on words split as for TreeTok, and as in the paper, which split off '
+and - for them only.
 
 python experiments/table1_segmentation.py --train-text corpus.txt.xz --gold morpho.tsv --out results/table1.json
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-from record import entrants_of, parser_of, save
+from lineup_options import add_gold, add_title, lineup_of, lineup_parser
+from result_files import report_comparison
 
 from treetok.cli.script import run
-from treetok.evaluate.comparison import compare
-from treetok.evaluate.entrants import chosen_profile, load_models
+from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
-from treetok.evaluate.report import plain_text
+from treetok.evaluate.lineup import profile_of
+from treetok.evaluate.load import load_tokenizer
 from treetok.progress import Progress
 
 
 def main() -> None:
-    parser = parser_of(__doc__, rivals="bpe,wordpiece,unigram,morfessor,counts")
-    parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
+    parser = lineup_parser(__doc__, baselines="bpe,wordpiece,unigram,morfessor,counts")
+    add_gold(parser)
+    add_title(parser)
     options = parser.parse_args()
     gold_files = [read_gold(path) for path in options.gold]
-    profile = options.profile or chosen_profile(load_models(options.model[:1]))
-    cuts = ("equal", "whitespace") if profile == "uncased" else ("equal",)
-    entrants = entrants_of(options, cuts)
-    comparison = compare(entrants.contestants, gold_files, notes=entrants.notes, progress=Progress(True))
-    save(options.out, options.title or "Segmentation (Table 1)", comparison=asdict(comparison))
-    print(plain_text(comparison))
+    profile = options.profile or profile_of(load_tokenizer(options.model[0]) if options.model else None)
+    lineup = lineup_of(options, ("equal", "whitespace") if profile == "uncased" else ("equal",))
+    comparison = compare(lineup.tokenizers, gold_files, notes=lineup.notes, progress=Progress(True))
+    report_comparison(options.out, options.title or "Segmentation (Table 1)", comparison)
 
 
 if __name__ == "__main__":

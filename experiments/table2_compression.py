@@ -1,72 +1,81 @@
 """The paper's Table 2: Renyi efficiency, tokens per sentence and, with --perplexity, likelihood of sentences.
 
-Lines of the text are cut behind full stops that stand alone, as the paper's sentence lengths suppose.
+Lines of the text are split after full stops with spaces around them; the paper's sentence lengths assume this.
 
 python experiments/table2_compression.py --train-text corpus.txt.xz --text wiki.valid.raw --out results/table2.json
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import argparse
+from dataclasses import replace
 
-from record import entrants_of, parser_of, save
+from lineup_options import add_text, add_title, lineup_of, lineup_parser
+from result_files import report_comparison, save_comparison
 
 from treetok.cli.script import run
 from treetok.evaluate.bootstrap import paired_test
-from treetok.evaluate.comparison import compare
-from treetok.evaluate.report import plain_text
-from treetok.evaluate.texts import first_sentences, read_text
+from treetok.evaluate.compare import Comparison, compare
+from treetok.evaluate.lineup import Lineup
+from treetok.evaluate.texts import HeldOutText, first_sentences, read_text
 from treetok.progress import Progress
-
-TITLE = "Compression (Table 2)"
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument("--text", required=True, help="held-out text")
-    parser.add_argument("--perplexity", action="store_true", help="train a language model for each tokenizer")
-    parser.add_argument("--characters", type=int, default=20_000_000, help="of the training text, for each model")
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--dimension", type=int, default=256)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="auto")
+    parser = lineup_parser(__doc__)
+    add_text(parser)
+    add_title(parser)
+    models = parser.add_argument_group("language models")
+    models.add_argument("--perplexity", action="store_true", help="train a language model for each tokenizer")
+    models.add_argument("--characters", type=int, default=20_000_000, help="how much text to train each model on")
+    models.add_argument("--layers", type=int, default=4)
+    models.add_argument("--dimension", type=int, default=256)
+    models.add_argument("--seed", type=int, default=0)
+    models.add_argument("--device", default="auto")
     options = parser.parse_args()
+    options.title = options.title or "Compression (Table 2)"
     progress = Progress(True)
     text = read_text(options.text, split_sentences=True)
-    entrants = entrants_of(options)
-    comparison = compare(entrants.contestants, texts=[text], notes=entrants.notes, progress=progress)
+    lineup = lineup_of(options)
+    comparison = compare(lineup.tokenizers, texts=[text], notes=lineup.notes, progress=progress)
     if options.perplexity:
-        from treetok.evaluate.perplexity import LanguageModelSettings, figures_of, measure_likelihood
+        comparison = with_likelihoods(comparison, lineup, text, options, progress)
+    report_comparison(options.out, options.title, comparison)
 
-        settings = LanguageModelSettings(
-            layers=options.layers,
-            dimension=options.dimension,
-            characters=options.characters,
-            seed=options.seed,
-            device=options.device,
-        )
-        train = first_sentences(options.train_text, options.characters)
-        table = replace(comparison.tables[0], compared_with=entrants.contestants[0].name)
-        comparison = replace(comparison, tables=[table])
-        first = None
-        for contestant in entrants.contestants:
-            with progress.stage(f"language model for {contestant.name}", None, "steps") as stage:
-                likelihood = measure_likelihood(
-                    contestant, train, text.sentences, settings, lambda step, steps, stage=stage: stage.at(step)
-                )
-            table.rows[contestant.name].update(figures_of(likelihood))
-            if first is None:
-                first = likelihood.by_sentence
-            else:
-                tested = paired_test(likelihood.by_sentence, first)
-                table.p_values[contestant.name] = {"nats_per_sentence": tested.p_value}
-            # What is done is not lost if time runs out.
-            save(options.out, options.title or TITLE, comparison=asdict(comparison))
-        described = f"{settings.layers} layers, {settings.dimension} dimensions, seed {settings.seed}, trained on"
-        described += f" {settings.characters} characters"
-        comparison = replace(comparison, notes={**comparison.notes, "language models": described})
-    save(options.out, options.title or TITLE, comparison=asdict(comparison))
-    print(plain_text(comparison))
+
+def with_likelihoods(
+    comparison: Comparison, lineup: Lineup, text: HeldOutText, options: argparse.Namespace, progress: Progress
+) -> Comparison:
+    """Add the likelihood of the text under a language model for each tokenizer."""
+    from treetok.evaluate.perplexity import PerplexityConfig, figures_of, measure_likelihood
+
+    config = PerplexityConfig(
+        layers=options.layers,
+        dimension=options.dimension,
+        characters=options.characters,
+        seed=options.seed,
+        device=options.device,
+    )
+    train = first_sentences(options.train_text, options.characters)
+    table = replace(comparison.tables[0], compared_with=lineup.tokenizers[0].name)
+    comparison = replace(comparison, tables=[table])
+    first = None
+    for tokenizer in lineup.tokenizers:
+        with progress.stage(f"language model for {tokenizer.name}", None, "steps") as stage:
+            likelihood = measure_likelihood(
+                tokenizer, train, text.sentences, config, lambda step, steps, stage=stage: stage.at(step)
+            )
+        table.rows[tokenizer.name].update(figures_of(likelihood))
+        if first is None:
+            first = likelihood.by_sentence
+        else:
+            p_value = paired_test(likelihood.by_sentence, first).p_value
+            table.p_values[tokenizer.name] = {"nats_per_sentence": p_value}
+        # Saved after every model, in case time runs out.
+        save_comparison(options.out, options.title, comparison)
+    described = f"{config.layers} layers, {config.dimension} dimensions, seed {config.seed}, trained on"
+    described += f" {config.characters} characters"
+    return replace(comparison, notes={**comparison.notes, "language models": described})
 
 
 if __name__ == "__main__":

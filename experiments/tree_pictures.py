@@ -1,26 +1,25 @@
-"""Pictures of trees, as in the paper's figures: an SVG a word, and the brackets of each.
+"""Pictures of trees, as in the paper's figures: one SVG per word, and the brackets of each.
 
 python experiments/tree_pictures.py --model my-tokenizer --pictures docs/trees --out results/trees.json
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from case_study import WORDS
-from record import save
+from lineup_options import plain_parser
+from result_files import save
 
 from treetok import TreeTokenizer
 from treetok.cli.script import run
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = plain_parser(__doc__)
     parser.add_argument("words", nargs="*", default=WORDS, metavar="WORD")
     parser.add_argument("--model", required=True, help="a shipped name or a directory")
-    parser.add_argument("--pictures", type=Path, required=True, help="a folder for the pictures")
-    parser.add_argument("--out", type=Path, required=True, help="where the brackets go, as JSON")
+    parser.add_argument("--pictures", type=Path, required=True, help="directory for the SVG files")
     options = parser.parse_args()
     tokenizer = TreeTokenizer.load(options.model)
     options.pictures.mkdir(parents=True, exist_ok=True)

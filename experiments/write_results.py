@@ -1,7 +1,7 @@
 """Put the results of experiments into a document, each between its markers.
 
-A result results/NAME.json stands between <!-- begin NAME --> and <!-- end NAME -->; one without a place gets a
-section at the end.
+The result results/NAME.json goes between <!-- begin NAME --> and <!-- end NAME -->; where the document has no such
+markers, a section is added at the end.
 
 python experiments/write_results.py results/*.json --document docs/results.md
 """
@@ -21,9 +21,9 @@ from treetok.evaluate.report import from_plain_data, markdown, markdown_grid
 HEAD = """\
 # Results
 
-Written by `python experiments/write_results.py results/*.json --document docs/results.md`; what stands between
+Written by `python experiments/write_results.py results/*.json --document docs/results.md`; everything between
 markers is replaced when it runs again.
-[evaluation.md](evaluation.md) says what the figures mean.
+[evaluation.md](evaluation.md) explains the figures.
 """
 
 
@@ -50,8 +50,8 @@ def with_result(document: str, name: str, result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", type=Path)
-    parser.add_argument("--document", type=Path, required=True)
+    parser.add_argument("results", nargs="+", type=Path, help="JSON files written by experiments")
+    parser.add_argument("--document", type=Path, required=True, help="Markdown file to update")
     options = parser.parse_args()
     document = options.document.read_text(encoding="utf-8") if options.document.exists() else HEAD
     if options.document.resolve() in {path.resolve() for path in options.results}:

@@ -1,4 +1,4 @@
-"""Gold data and an independent scorer of it, which may or may not lie beside the project."""
+"""Gold data and an independent scorer, which may be missing."""
 
 import importlib.util
 import os

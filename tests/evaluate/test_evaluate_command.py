@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer
 from treetok.cli import main
-from treetok.evaluate.rivals.trained import train_rival
+from treetok.evaluate.baselines.subword import train_baseline
 
 TRAIN, HELD_OUT = SAMPLE_FILES[1:5], SAMPLE_FILES[0]
 GOLD = """\
@@ -36,7 +36,7 @@ def evaluate(*arguments):
     return main(["eval", *map(str, arguments), "--quiet"])
 
 
-def test_models_rivals_and_all_outputs(gold, tmp_path, capsys):
+def test_models_baselines_and_all_outputs(gold, tmp_path, capsys):
     files = {kind: tmp_path / f"out.{kind}" for kind in ("json", "md", "svg")}
     arguments = ["en-uncased", "--gold", gold, "--text", HELD_OUT, "--trees", "--against", "bpe,unigram,counts"]
     arguments += [part for path in TRAIN for part in ("--train-text", path)]
@@ -46,7 +46,7 @@ def test_models_rivals_and_all_outputs(gold, tmp_path, capsys):
     assert errors == ""
     written = json.loads(files["json"].read_text(encoding="utf-8"))
     names = ["TreeTok en-uncased", "BPE", "Unigram", "TreeTok, trees from counts"]
-    assert written["contestants"] == dict(zip(names, [30_000, 700, 700, 700], strict=True))
+    assert written["tokenizers"] == dict(zip(names, [30_000, 700, 700, 700], strict=True))
     assert [table["kind"] for table in written["tables"]] == ["segmentation", "text", "trees"]
     segmentation, text, trees = (table["rows"] for table in written["tables"])
     # The same as by hand.
@@ -64,14 +64,17 @@ def test_models_rivals_and_all_outputs(gold, tmp_path, capsys):
         trees
     )
     assert written["notes"]["profile"] == "uncased"
-    # What the terminal, the document and the picture show.
+    assert written["tables"][2]["compared_with"] == "TreeTok en-uncased"
+    assert set(written["tables"][2]["p_values"]) == set(trees) - {"TreeTok en-uncased"}
+    # What the terminal, the document and the chart show.
     for name in names:
         assert output.count(f"\n{name} ") >= 2
         assert files["md"].read_text(encoding="utf-8").count(f"\n| {name} |") >= 2
-    assert len(ElementTree.parse(files["svg"]).findall(".//{http://www.w3.org/2000/svg}circle")) == len(names)
+    texts = [text.text for text in ElementTree.parse(files["svg"]).iter("{http://www.w3.org/2000/svg}text")]
+    assert {*names, "gold"} <= set(texts)
 
 
-def test_rivals_see_text_as_the_first_model_does(gold, tmp_path, capsys):
+def test_baselines_see_text_as_the_first_model_does(gold, tmp_path, capsys):
     arguments = [
         "en",
         "--gold",
@@ -90,7 +93,7 @@ def test_rivals_see_text_as_the_first_model_does(gold, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_rivals_alone_with_both_cuts(gold, capsys):
+def test_baselines_alone_with_both_pre_tokenizations(gold, capsys):
     arguments = [
         "--gold",
         gold,
@@ -98,7 +101,7 @@ def test_rivals_alone_with_both_cuts(gold, capsys):
         "bpe",
         "--train-text",
         TRAIN[0],
-        "--cuts",
+        "--pre-tokenization",
         "both",
         "--vocab-size",
         300,
@@ -109,13 +112,15 @@ def test_rivals_alone_with_both_cuts(gold, capsys):
     assert "profile: uncased" in output
 
 
-def test_morfessor_is_a_rival(gold, capsys):
+def test_morfessor_is_a_baseline(gold, capsys):
     pytest.importorskip("morfessor")
     arguments = ["--gold", gold, "--against", "morfessor", "--train-text", TRAIN[0], "--morfessor-types", 200]
     assert evaluate(*arguments, "--trees") == 0
     output, _ = capsys.readouterr()
-    assert "Morfessor learned from: 200 of " in output
+    assert "Morfessor trained on: the 200 most frequent of " in output
     assert output.count("\nMorfessor ") == 3
+    # Without a model, trees are tested against the first trivial ones.
+    assert "recall without leaves against left-branching." in output
 
 
 def test_tokenizers_of_others(gold, tmp_path, capsys):
@@ -161,7 +166,7 @@ def bad_inputs(tmp_path):
     yield ["en", "--text", tmp_path / "blank.txt"], "blank.txt has no text"
     yield ["en", "--text", tmp_path / "missing.txt"], "no such file"
     yield ["nope", *gold], "no tokenizer 'nope'"
-    yield [tmp_path / "broken.json", *gold], "broken.json is not a tokenizer.json"
+    yield [tmp_path / "broken.json", *gold], "broken.json is not a Hugging Face tokenizer.json"
     yield ["en", *gold, "--json", tmp_path / "no" / "file"], "cannot write"
     yield ["en", *gold, "--markdown", tmp_path], "cannot write"
     yield ["en", *gold, "--against", "bpe", "--train-text", tmp_path / "missing"], "no such file"
@@ -169,7 +174,10 @@ def bad_inputs(tmp_path):
     yield ["en", *gold, "--against", "bpe", *text, "--vocab-size", 3], "too small"
     yield ["en", *gold, "--against", "bpe", *text, "--vocab-size", 0], "whole number of 1 or more"
     yield ["en", *gold, "--against", "bpe", *text, "--profile", "cased"], "unknown profile 'cased'"
-    yield ["en", *gold, "--against", "bpe", *text, "--cuts", "whitespace"], "go with the profile 'uncased'"
+    yield (
+        ["en", *gold, "--against", "bpe", *text, "--pre-tokenization", "whitespace"],
+        "needs the profile 'uncased'",
+    )
 
 
 def test_bad_input_is_one_line_and_nothing_is_scored(tmp_path, capsys):
@@ -192,10 +200,10 @@ def test_bad_input_is_one_line_and_nothing_is_scored(tmp_path, capsys):
         (["en"], "give something to compare on"),
         (["--gold", "g"], "name a MODEL"),
         (["--gold", "g", "--against", "bpe"], "--against needs --train-text"),
-        (["en", "--gold", "g", "--against", "bpe,gpt"], "unknown rival 'gpt'"),
+        (["en", "--gold", "g", "--against", "bpe,gpt"], "unknown baseline 'gpt'"),
         (["en", "--text", "t", "--trees"], "--trees needs --gold"),
         (["en", "--gold", "g", "--plot", "p"], "--plot needs --gold and --text"),
-        (["en", "--gold", "g", "--cuts", "other"], "invalid choice"),
+        (["en", "--gold", "g", "--pre-tokenization", "other"], "invalid choice"),
     ],
 )
 def test_wrong_usage_is_status_2(arguments, message, capsys):
@@ -217,9 +225,9 @@ def test_comparing_needs_no_pytorch(gold):
     assert (result.returncode, result.stderr) == (0, b"")
 
 
-def test_equal_cuts_are_those_of_the_profile():
-    rival = train_rival("bpe", {"boy": 9, "'s": 9}, 20, "uncased")
-    assert rival.segment("boy's") == ["boy", "'s"]
+def test_equal_pre_tokenization_is_that_of_the_profile():
+    baseline = train_baseline("bpe", {"boy": 9, "'s": 9}, 20, "uncased")
+    assert baseline.segment("boy's") == ["boy", "'s"]
 
 
 def test_nothing_is_overwritten(gold, tmp_path, capsys):
@@ -237,6 +245,6 @@ def test_nothing_is_overwritten(gold, tmp_path, capsys):
     assert not out.exists()
 
 
-def test_a_rival_of_another_size_is_said(gold, capsys):
+def test_a_baseline_of_another_size_is_reported(gold, capsys):
     assert evaluate("--gold", gold, "--against", "bpe", "--train-text", TRAIN[0], "--vocab-size", 50_000) == 0
     assert "entries; 50000 were asked for" in capsys.readouterr().err

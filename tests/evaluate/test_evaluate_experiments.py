@@ -36,11 +36,10 @@ def folder(tmp_path_factory):
     run("alignment.py", *shared, *gold, *alignments, "--out", folder / "alignment.json")
     pictures = ["--pictures", folder / "pictures"]
     run("tree_pictures.py", "walked", "--model", "en-uncased", *pictures, "--out", folder / "trees.json")
-    cuts = ["--against", "wordpiece", "--out", folder / "cuts"]
-    run("cut_words.py", *shared, *text, *cuts)
+    run("segment_words.py", *shared, *text, "--against", "wordpiece", "--out", folder / "cuts")
     tables = [option for path in sorted((folder / "cuts").iterdir()) for option in ("--model", path)]
     from_tables = ["--train-text", SAMPLE_FILES[0], *tables, "--against", ""]
-    run("table2_compression.py", *from_tables, *text, *small, "--out", folder / "table2_from_cuts.json")
+    run("table2_compression.py", *from_tables, *text, *small, "--out", folder / "table2_from_word_tables.json")
     return folder
 
 
@@ -62,12 +61,12 @@ def test_tables(folder):
     assert {"left-branching", "counts", "TreeTok en-uncased"} <= set(table["rows"])
 
 
-def test_tables_of_cuts_give_the_same_figures(folder):
-    [table], [from_cuts] = (
-        result(folder, name)["comparison"]["tables"] for name in ("table2", "table2_from_cuts")
+def test_word_tables_give_the_same_figures(folder):
+    [table], [from_word_tables] = (
+        result(folder, name)["comparison"]["tables"] for name in ("table2", "table2_from_word_tables")
     )
-    assert list(from_cuts["rows"]) == ["TreeTok en-uncased", "WordPiece"]
-    assert from_cuts["rows"]["TreeTok en-uncased"] == table["rows"]["TreeTok en-uncased"]
+    assert list(from_word_tables["rows"]) == ["TreeTok en-uncased", "WordPiece"]
+    assert from_word_tables["rows"]["TreeTok en-uncased"] == table["rows"]["TreeTok en-uncased"]
 
 
 def test_the_best_vocabulary_is_not_much_better_than_ours(folder):

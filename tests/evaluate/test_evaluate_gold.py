@@ -1,4 +1,4 @@
-"""Gold files: the three formats, how they are told apart, and everything that can be wrong with them."""
+"""Gold files: the three formats, how they are detected, and everything that can be wrong with them."""
 
 from pathlib import Path
 

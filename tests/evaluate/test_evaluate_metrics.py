@@ -208,7 +208,7 @@ def test_figures_over_some_of_the_words():
     assert (exact.restricted_to(chosen).value, exact.restricted_to(chosen).count) == (0, 1)
     precision = boundaries(words, pieces).precision
     assert (precision.count, precision.restricted_to([False, True, True]).count) == (2, 1)
-    with pytest.raises(TreetokError, match=r"^2 words are chosen or not, of 3$"):
+    with pytest.raises(TreetokError, match=r"^the mask has 2 entries for 3 words$"):
         exact.restricted_to([True, False])
 
 
@@ -222,7 +222,7 @@ def test_measurements_are_checked():
         Measurement(np.array([[math.nan, 1.0]]), share_of_sums)
     with pytest.raises(TreetokError, match="row of finite numbers"):
         Measurement(np.array([1.0, 1.0]), share_of_sums)
-    with pytest.raises(TreetokError, match=r"^1 words are said to count or not, of 2$"):
+    with pytest.raises(TreetokError, match=r"^`counted` has 1 entries for 2 words$"):
         Measurement(np.ones((2, 2)), share_of_sums, np.array([True]))
 
 
@@ -302,7 +302,7 @@ def test_tree_recall_takes_the_best_alternative():
 def test_tree_recall_arguments():
     with pytest.raises(TreetokError, match=r"^1 words but 0 trees$"):
         tree_recall([WALK], [])
-    with pytest.raises(TreetokError, match=r"described or released, not 'leaves'$"):
+    with pytest.raises(TreetokError, match=r"'described' or 'released', not 'leaves'$"):
         tree_recall([WALK], [[(0, 4)]], "leaves")
     with pytest.raises(TreetokError, match=r"^first must be a whole number of 1 or more, not 0$"):
         tree_recall([WALK], [[(0, 4)]], first=0)

@@ -9,25 +9,20 @@ import torch
 
 from conftest import SAMPLE_FILES
 from treetok import TreetokError
-from treetok.evaluate.perplexity import (
-    END,
-    NOTHING,
-    LanguageModelSettings,
-    NumberedSentences,
-    TokenModel,
-    measure,
-    measure_likelihood,
-    plan_batches,
-)
+from treetok.evaluate.perplexity import PerplexityConfig, measure_likelihood
+from treetok.evaluate.perplexity.batches import plan_batches
+from treetok.evaluate.perplexity.language_model import TokenLanguageModel
+from treetok.evaluate.perplexity.likelihood import score_sentences
+from treetok.evaluate.perplexity.windows import END, IGNORED, EncodedSentences
 from treetok.evaluate.texts import first_sentences, read_text
 
-TOY = LanguageModelSettings(
+TOY = PerplexityConfig(
     layers=1,
     heads=2,
     dimension=16,
-    longest_window=64,
+    context_length=64,
     characters=20_000,
-    characters_a_step=1000,
+    characters_per_step=1000,
     learning_rate=1e-2,
     device="cpu",
 )
@@ -62,28 +57,28 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-def test_what_is_seen_and_what_is_told():
+def test_inputs_and_targets():
     ids = {}
-    sentences = NumberedSentences(Letters(), ["abc", "", "ca"], ids, "cpu")
+    sentences = EncodedSentences(Letters(), ["abc", "", "ca"], ids, "cpu")
     assert ids == {"a": 1, "b": 2, "c": 3}
-    seen, told = sentences.windows([(0, 0, 4), (1, 0, 1), (2, 0, 3)])
-    assert seen.tolist() == [[END, 1, 2, 3], [END, 0, 0, 0], [END, 3, 1, 0]]
-    assert told.tolist() == [
+    inputs, targets = sentences.windows([(0, 0, 4), (1, 0, 1), (2, 0, 3)])
+    assert inputs.tolist() == [[END, 1, 2, 3], [END, 0, 0, 0], [END, 3, 1, 0]]
+    assert targets.tolist() == [
         [1, 2, 3, END],
-        [END, NOTHING, NOTHING, NOTHING],
-        [3, 1, END, NOTHING],
+        [END, IGNORED, IGNORED, IGNORED],
+        [3, 1, END, IGNORED],
     ]
-    seen, told = sentences.windows([(0, 2, 4), (2, 1, 3)])
-    assert seen.tolist() == [[2, 3], [3, 1]]
-    assert told.tolist() == [[3, END], [1, END]]
+    inputs, targets = sentences.windows([(0, 2, 4), (2, 1, 3)])
+    assert inputs.tolist() == [[2, 3], [3, 1]]
+    assert targets.tolist() == [[3, END], [1, END]]
 
 
 def test_nats_are_those_of_one_sentence_at_a_time():
     torch.manual_seed(0)
     texts = ["abcab", "c", "bbbacabccab"]
-    sentences = NumberedSentences(Letters(), texts, {}, "cpu")
-    model = TokenModel(5, TOY)
-    nats = measure(model, sentences, [len(text) for text in texts], TOY)
+    sentences = EncodedSentences(Letters(), texts, {}, "cpu")
+    model = TokenLanguageModel(5, TOY)
+    nats = score_sentences(model, sentences, [len(text) for text in texts], TOY)
     ids = {"a": 1, "b": 2, "c": 3}
     for text, found in zip(texts, nats, strict=True):
         numbers = [END, *(ids[letter] for letter in text), END]
@@ -95,30 +90,30 @@ def test_nats_are_those_of_one_sentence_at_a_time():
 def test_sixteen_bits_are_nearly_as_good():
     torch.manual_seed(0)
     texts = ["abcab", "c", "bbbacabccab"]
-    sentences = NumberedSentences(Letters(), texts, {}, "cpu")
-    model = TokenModel(5, TOY)
-    exact = measure(model, sentences, [5, 1, 11], TOY)
+    sentences = EncodedSentences(Letters(), texts, {}, "cpu")
+    model = TokenLanguageModel(5, TOY)
+    exact = score_sentences(model, sentences, [5, 1, 11], TOY)
     model.precision = torch.bfloat16
-    assert measure(model, sentences, [5, 1, 11], TOY) == pytest.approx(exact, rel=0.01)
-    seen, told = sentences.windows([(0, 0, 6)])
-    model.nats(seen, told).sum().backward()
+    assert score_sentences(model, sentences, [5, 1, 11], TOY) == pytest.approx(exact, rel=0.01)
+    inputs, targets = sentences.windows([(0, 0, 6)])
+    model.nats(inputs, targets).sum().backward()
     assert all(parameter.grad.dtype == torch.float32 for parameter in model.parameters())
 
 
 def test_long_sentences_are_measured_token_by_token():
     torch.manual_seed(0)
-    small = replace(TOY, longest_window=4)
+    small = replace(TOY, context_length=4)
     text = "abcabbacab"
-    sentences = NumberedSentences(Letters(), [text], {}, "cpu")
-    model = TokenModel(5, small)
-    [found] = measure(model, sentences, [len(text)], small)
+    sentences = EncodedSentences(Letters(), [text], {}, "cpu")
+    model = TokenLanguageModel(5, small)
+    [found] = score_sentences(model, sentences, [len(text)], small)
     numbers = [END, *("_abc".index(letter) for letter in text), END]
     expected = 0.0
-    for told in range(1, len(numbers)):
+    for target in range(1, len(numbers)):
         # Windows begin at 0, 2, 4...; a token is measured in the first that holds it.
-        first = max(0, 2 * math.ceil((told - 4) / 2))
-        scores = model(torch.tensor([numbers[first:told]]))[0, -1]
-        expected -= scores.log_softmax(-1)[numbers[told]].item()
+        first = max(0, 2 * math.ceil((target - 4) / 2))
+        scores = model(torch.tensor([numbers[first:target]]))[0, -1]
+        expected -= scores.log_softmax(-1)[numbers[target]].item()
     assert found == pytest.approx(expected, rel=1e-5)
 
 
@@ -127,7 +122,7 @@ def test_every_tokenizer_gets_the_same_text_up_to_the_budget():
     batches = plan_batches(lengths, TOY)
     characters = [sum(lengths[number] for number in batch) for batch in batches]
     assert TOY.characters <= sum(characters) < TOY.characters + 200
-    assert max(characters) < TOY.characters_a_step + 200
+    assert max(characters) < TOY.characters_per_step + 200
     # Nothing is seen a second time before all has been seen once, pool by pool.
     first_epoch = sorted(number for batch in batches for number in batch)[: len(lengths)]
     assert set(first_epoch) <= set(range(len(lengths)))
@@ -148,9 +143,9 @@ def test_same_seed_same_numbers():
 
 def test_what_can_be_learned_is_learned():
     train = ["one two three four", "four three two one"] * 20
-    many_steps = replace(TOY, characters_a_step=200)
+    many_steps = replace(TOY, characters_per_step=200)
     regular = measure_likelihood(Words(), train, train[:2], many_steps)
-    # Either of two sentences, and nothing else to be told.
+    # Either of two sentences, and nothing else to predict.
     assert regular.nats_per_sentence == pytest.approx(math.log(2), abs=0.1)
     # However it is cut: what is certain costs nothing.
     letters = measure_likelihood(Letters(), train, train[:2], replace(many_steps, characters=60_000))

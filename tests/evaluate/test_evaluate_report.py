@@ -1,16 +1,16 @@
-"""Tables and pictures of a comparison."""
+"""Tables and charts of a comparison."""
 
 import json
-from itertools import pairwise
+import sys
 from xml.etree import ElementTree
 
 import pytest
 
 from treetok import TreetokError
 from treetok.evaluate.bootstrap import Figure
-from treetok.evaluate.comparison import Comparison, Table
-from treetok.evaluate.plot import LINE_HEIGHT, Panel, Point, draw_panels, place_labels, ticks
-from treetok.evaluate.report import as_json, from_plain_data, markdown, picture, plain_text
+from treetok.evaluate.chart import svg_chart
+from treetok.evaluate.compare import Comparison, Table
+from treetok.evaluate.report import as_json, from_plain_data, markdown, plain_text
 
 
 def figure(value):
@@ -70,7 +70,7 @@ def test_markdown_has_details():
 
 def test_json_is_all_of_it():
     written = json.loads(as_json(COMPARISON))
-    assert written["contestants"] == {"BPE": 30_000, "Uni|gram": None}
+    assert written["tokenizers"] == {"BPE": 30_000, "Uni|gram": None}
     assert written["tables"][0]["rows"]["BPE"]["accuracy"] == {
         "value": 0.25,
         "low": 0.2,
@@ -80,46 +80,66 @@ def test_json_is_all_of_it():
     assert written["tables"][0]["p_values"] == {"Uni|gram": {"accuracy": 0.0004, "f1": 0.5}}
     assert written["notes"] == {"profile": "uncased"}
     assert from_plain_data(written) == COMPARISON
+    # As older results have it.
+    written["contestants"] = written.pop("tokenizers")
+    assert from_plain_data(written) == COMPARISON
 
 
-def test_picture_has_a_point_a_tokenizer():
-    root = ElementTree.fromstring(picture(COMPARISON))
-    svg = "{http://www.w3.org/2000/svg}"
-    circles = root.findall(f".//{svg}circle")
-    assert len(circles) == 2
+# ---- charts
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts_in(root):
+    return [text.text for text in root.iter(f"{SVG}text")]
+
+
+def points_in(root):
+    """Positions of the markers of every panel; those of axes and legend are in other groups."""
+    panels = [group for group in root.iter(f"{SVG}g") if group.attrib.get("id", "").startswith("axes_")]
+    return [
+        [
+            (float(use.attrib["x"]), float(use.attrib["y"]))
+            for line in panel.findall(f"{SVG}g")
+            if line.attrib.get("id", "").startswith("line2d_")
+            for use in line.iter(f"{SVG}use")
+        ]
+        for panel in panels
+    ]
+
+
+def test_chart_has_one_point_per_tokenizer():
+    root = ElementTree.fromstring(svg_chart(COMPARISON))
+    [[first, second]] = points_in(root)
     # Longer is further right, better is higher up.
-    assert float(circles[0].attrib["cx"]) < float(circles[1].attrib["cx"])
-    assert float(circles[0].attrib["cy"]) > float(circles[1].attrib["cy"])
-    assert {"BPE", "Uni|gram", "gold", "tokens per word, valid"} <= {text.text for text in root.iter(f"{svg}text")}
+    assert first[0] < second[0]
+    assert first[1] > second[1]
+    assert {"BPE", "Uni|gram", "gold", "tokens per word, valid"} <= set(texts_in(root))
 
 
 @pytest.mark.parametrize("tables", [[SEGMENTATION], [TEXT]])
-def test_a_picture_needs_both(tables):
+def test_a_chart_needs_both(tables):
     with pytest.raises(TreetokError, match="needs a gold file and a text"):
-        picture(Comparison({}, tables))
+        svg_chart(Comparison({}, tables))
 
 
-def test_names_are_escaped_and_equal_points_drawn():
-    panel = Panel("a < b", "x", "y", [Point("<&>", 1, 2, 2, 2), Point("other", 1, 2, 2, 2)])
-    root = ElementTree.fromstring(draw_panels([panel, panel]))
-    assert len(root.findall(".//{http://www.w3.org/2000/svg}circle")) == 4
+def test_names_are_taken_literally_and_equal_points_drawn():
+    names = ["<&>", "$x^2$", "_private"]
+    rows = {name: {"f1": Figure(0.5, 0.5, 0.5, 9), "tokens_per_word": figure(1.0)} for name in names}
+    tables = [Table("segmentation", "a < b", {}, rows), Table("segmentation", "c", {}, rows)]
+    root = ElementTree.fromstring(svg_chart(Comparison({}, [*tables, Table("text", "t", {}, rows)])))
+    assert [len(points) for points in points_in(root)] == [3, 3]
+    assert {*names, "a < b", "c"} <= set(texts_in(root))
 
 
-def test_labels_do_not_overlap():
-    marks = [(100.0, 200.0 + 3 * number, "WordPiece") for number in range(6)] + [(390.0, 50.0, "a long name")]
-    places = place_labels(marks, 50, 400)
-    heights = sorted(y for _, y in places[:6])
-    assert all(second - first >= LINE_HEIGHT for first, second in pairwise(heights))
-    # Beside the right edge, a name stands on the left.
-    assert places[6][0] < 390
+def test_charts_are_deterministic():
+    chart = svg_chart(COMPARISON)
+    assert chart == svg_chart(COMPARISON)
+    assert "<dc:date>" not in chart
 
 
-@pytest.mark.parametrize(
-    "values", [[0.0, 1.0], [0.999, 1.001], [12.0, 4000.0], [-3.0, 3.0], [5.0], [62.98, 68.07]]
-)
-def test_ticks_enclose_what_is_drawn(values):
-    found = ticks(values)
-    assert found[0] <= min(values)
-    assert found[-1] >= max(values)
-    assert 2 <= len(found) <= 8
-    assert found == sorted(set(found))
+def test_a_chart_without_matplotlib_names_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(TreetokError, match=r"pip install 'treetok\[eval\]'"):
+        svg_chart(COMPARISON)

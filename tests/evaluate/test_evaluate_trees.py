@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from conftest import SAMPLE_FILES
 from treetok import Tree
 from treetok.corpus import count_words
-from treetok.evaluate.rivals.morfessor_baseline import train_morfessor
-from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
+from treetok.evaluate.baselines.morfessor_baseline import train_morfessor
+from treetok.evaluate.interface import NamedTreeTokenizer
 from treetok.evaluate.trees import (
     Balanced,
     LeftBranching,
     OverStrings,
     Random,
     RightBranching,
-    TokenizerTrees,
     count_trees,
-    trees_of_contest,
+    tree_sources,
 )
 from treetok.sources import TreeSource, scores_of_words
+from treetok.sources.tokenizer import TokenizerTrees
 from treetok.text import profile_named
 from treetok.tree import walk_spans
 
@@ -75,9 +75,9 @@ def test_random_trees_split_every_span_anywhere_with_equal_chances():
 
 @pytest.mark.parametrize("name", ["uncased", "lossless"])
 def test_trees_over_strings_are_those_of_the_tokenizer(request, name):
-    """`TreeTokenizer.tree` puts the cuts between words on top as well."""
+    """`TreeTokenizer.tree` puts the boundaries between words on top as well."""
     tokenizer = request.getfixturevalue(name)
-    source = OverStrings(TokenizerTrees(tokenizer), name)
+    source = OverStrings(TokenizerTrees(tokenizer.state), name)
     strings = ["lighthouses", "fielder's", "chain-gang", "Weren't", "a", "walked", "qxzvj", "mother-in-law's"]
     for string in strings:
         tree = Tree(string, source.split_scores([string])[0])
@@ -89,7 +89,7 @@ def test_trees_over_strings_stand_over_the_characters_given():
     """Not over what a profile makes of them."""
     source = OverStrings(RightBranching(), "uncased")
     assert Tree("Éa", source.split_scores(["Éa"])[0]).brackets() == "[É a]"
-    # A combining mark goes with what stands before it, a character that is dropped too.
+    # A combining mark goes with the character before it, and so does a dropped character.
     assert Tree("e\u0301ab", source.split_scores(["e\u0301ab"])[0]).brackets() == "[[e \u0301] [a b]]"
     assert Tree("a\u200bbc", source.split_scores(["a\u200bbc"])[0]).brackets() == "[[a \u200b] [b c]]"
     assert Tree("東京", source.split_scores(["東京"])[0]).brackets() == "[東 京]"
@@ -139,20 +139,20 @@ def test_morfessor_trees_go_down_to_morphs_and_branch_left_inside_them():
 def test_all_trees_by_name(request, name):
     tokenizer = request.getfixturevalue(name)
     counts = count_words(SAMPLE_FILES, profile_named(name)).counts()
-    morfessor = train_morfessor(counts, name, most_types=200)
-    sources = trees_of_contest(
-        name, word_counts=counts, tokenizers=[TreeTokContestant(tokenizer, "ours")], morfessor=morfessor
+    morfessor = train_morfessor(counts, name, max_types=200)
+    sources = tree_sources(
+        name, word_counts=counts, tokenizers=[NamedTreeTokenizer(tokenizer, "ours")], morfessor=morfessor
     )
     assert list(sources) == [
-        *("left-branching", "right-branching", "balanced", "random", "counts", "Morfessor"),
         *("ours", "ours, parser alone"),
+        *("left-branching", "right-branching", "balanced", "random", "counts", "Morfessor"),
     ]
     strings = ["lighthouses", "Fielder's", "chain-gang", "naïve", "東京", "x"]
     for source in sources.values():
         assert isinstance(source, TreeSource)
         scores = scores_of_words(source, strings)
-        # The cut between the words is the first.
+        # The boundary between the words is the topmost split.
         assert next(split for _, _, split in walk_spans(scores["Fielder's"])) == len("fielder") - 1
     # This tokenizer has its trees from the counts of the same text.
     assert sources["ours"].split_scores(strings) == sources["counts"].split_scores(strings)
-    assert list(trees_of_contest("uncased", cut_first=False)) == list(sources)[:4]
+    assert list(tree_sources("uncased", pre_tokenize=False)) == list(sources)[2:6]

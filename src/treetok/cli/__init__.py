@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import encode, evaluate, info, train, tree
+from treetok.cli import encode, eval, info, train, tree
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -24,7 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
     train.add_command(commands)
     encode.add_commands(commands)
     tree.add_command(commands)
-    evaluate.add_command(commands)
+    eval.add_command(commands)
     info.add_command(commands)
     return parser
 

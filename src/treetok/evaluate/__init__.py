@@ -1,7 +1,12 @@
-"""Comparing tokenizers: gold segmentations, metrics, rivals, reports.
+"""Comparing tokenizers: gold segmentations, metrics, baselines, reports.
 
-Data flows one way: `gold.py` and `texts.py` read what is scored on, `entrants.py` gathers what is compared from
-`rivals/` and `trees.py`, `metrics/` are pure functions of both, `bootstrap.py` says how sure they are,
-`comparison.py` puts them together, `report.py` and `plot.py` show them. `perplexity.py` stands apart: it trains
-language models, and needs PyTorch.
+Data flows one way:
+
+* `gold.py` and `texts.py` read what tokenizers are scored on;
+* `interface.py` says what a tokenizer must offer, `load.py` loads one, `baselines/` are the others;
+* `lineup.py` loads and trains the tokenizers under comparison, `trees.py` lists sources of trees;
+* `metrics/` are pure functions, `bootstrap.py` gives confidence intervals and p-values;
+* `compare.py` puts these together; `report.py` and `chart.py` show the result.
+
+`perplexity/` is separate: it trains language models and needs PyTorch.
 """

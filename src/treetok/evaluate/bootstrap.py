@@ -1,8 +1,8 @@
-"""How sure a figure is, and whether two tokenizers differ: words are drawn again and again.
+"""Bootstrap confidence intervals, and paired tests between two tokenizers.
 
-Figures are functions of sums over words (`Measurement`), so that a resample is a sum of rows, each as often as
-its word was drawn. Words that add the same row are interchangeable: how often a whole group of them is drawn comes
-from one multinomial (or, for swaps, binomial) draw, which is the same in distribution and far quicker.
+Figures are functions of sums over words (`Measurement`), so a resample is a sum of rows, each weighted by how
+often its word was drawn. Words with equal rows are interchangeable: how often a whole group is drawn comes from
+one multinomial (or, for swaps, binomial) draw, which has the same distribution and is much faster.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from treetok.evaluate.metrics.measurement import Floats, Measurement
 DEFAULT_SAMPLES = 2000
 DEFAULT_SWAPS = 10_000
 DEFAULT_CONFIDENCE = 0.95
-# So many numbers are drawn at a time, whatever the number of words.
+# At most this many numbers are drawn at a time, whatever the number of words.
 MOST_DRAWS = 1 << 22
-# Sums of the same numbers in another order differ by less than this.
+# Sums of the same numbers in a different order differ by less than this.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A value, the bootstrap interval around it and the number of words it rests on."""
+    """A value, its bootstrap interval, and the number of words it is computed from."""
 
     value: float
     low: float
@@ -38,9 +38,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How much higher the first of two figures is (`difference`), the bootstrap interval of that, and how likely a
-    difference as great, in either direction, would be if the two tokenizers were the same (`p_value`). `count` is
-    the number of words compared.
+    """The first figure minus the second (`difference`), its bootstrap interval, and the two-sided p-value: how
+    likely a difference at least as large would be if the two tokenizers were equally good. `count` is the number
+    of words compared.
     """
 
     difference: float
@@ -56,7 +56,7 @@ def interval(
     seed: int = 0,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> Figure:
-    """The percentile bootstrap interval of a figure over resamples of its words.
+    """The percentile bootstrap interval of a figure, resampling words.
 
     >>> from treetok.evaluate.metrics.compression import kept_whole
     >>> figure = interval(kept_whole([["surf", "s"], ["no"], ["yes"], ["so"]] * 100))
@@ -79,8 +79,8 @@ def paired_test(
 ) -> PairedTest:
     """Compare two tokenizers by the same figure over the same words in the same order.
 
-    The interval is that of a paired bootstrap: the same words are drawn for both. The p-value is that of a
-    permutation test (approximate randomisation): each word's rows change sides or not by the flip of a coin.
+    The interval comes from a paired bootstrap: the same words are drawn for both. The p-value comes from a paired
+    permutation test (approximate randomisation): the rows of each word are swapped with probability one half.
 
     >>> from treetok.evaluate.metrics.compression import kept_whole
     >>> whole, cut = ["no"], ["n", "o"]
@@ -94,7 +94,7 @@ def paired_test(
         raise TreetokError(f"a paired test needs the same words, not {len(first.rows)} and {len(second.rows)}")
     if first.statistic is not second.statistic:
         raise TreetokError("a paired test compares one figure of two tokenizers, not two figures")
-    # In one order whichever comes first, so that both orders draw the same numbers and give the same p-value.
+    # Canonical order, so that both orders of the arguments draw the same numbers and give the same p-value.
     if first.rows.tobytes() > second.rows.tobytes():
         turned = paired_test(second, first, samples, seed, confidence)
         return PairedTest(-turned.difference, -turned.high, -turned.low, turned.p_value, turned.count)
@@ -110,13 +110,13 @@ def paired_test(
     low, high = _percentiles(resampled, confidence)
     difference = first.value - second.value
     as_great = int(np.count_nonzero(np.abs(swapped) >= abs(difference) - ROUNDING))
-    # The pairing as it was found is one of the permutations: no p-value is 0.
+    # The observed pairing is one of the permutations, so the p-value is never 0.
     p_value = math.nan if math.isnan(difference) else (as_great + 1) / (samples + 1)
     return PairedTest(difference, low, high, p_value, len(first.rows))
 
 
 def _resampled_sums(rows: Floats, samples: int, seed: int) -> Iterator[Floats]:
-    """Sums over as many rows as there are, drawn with replacement: arrays of (some samples, columns)."""
+    """Sums over rows drawn with replacement, as many as there are: arrays of (some samples, columns)."""
     groups, sizes = _groups(rows)
     generator = np.random.default_rng(seed)
     for some in _batches(samples, len(groups)):
@@ -125,7 +125,7 @@ def _resampled_sums(rows: Floats, samples: int, seed: int) -> Iterator[Floats]:
 
 
 def _swapped_sums(both: Floats, samples: int, seed: int) -> Iterator[Floats]:
-    """Sums over rows whose left and right halves have changed places or not, with even chances."""
+    """Sums over rows whose left and right halves are swapped with probability one half."""
     groups, sizes = _groups(both)
     half = both.shape[1] // 2
     left_to_right = groups[:, half:] - groups[:, :half]
@@ -138,7 +138,7 @@ def _swapped_sums(both: Floats, samples: int, seed: int) -> Iterator[Floats]:
 
 
 def _groups(rows: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Different rows and how often each occurs."""
+    """Distinct rows and how often each occurs."""
     if not len(rows):
         raise TreetokError("there are no words to draw from")
     groups, sizes = np.unique(rows, axis=0, return_counts=True)
@@ -152,7 +152,7 @@ def _batches(samples: int, numbers_per_sample: int) -> Iterator[int]:
 
 
 def _percentiles(values: Floats, confidence: float) -> tuple[float, float]:
-    # Resamples in which no word counts have no figure.
+    # The figure is undefined in resamples in which no word counts.
     defined = values[~np.isnan(values)]
     if not defined.size:
         return math.nan, math.nan

@@ -1,4 +1,4 @@
-"""What is right: words and their morphs, read from the three formats in which such data is published."""
+"""Gold segmentations: words and their morphs, in the three formats in which such data is published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ZERO_MORPH = "~"
 
 @dataclass(frozen=True, slots=True)
 class GoldWord:
-    """A word and the ways to cut it that are right, each a tuple of morphs."""
+    """A word and its correct segmentations, each a tuple of morphs."""
 
     word: str
     alternatives: tuple[tuple[str, ...], ...]
@@ -34,9 +34,9 @@ class GoldWord:
 
 @dataclass(frozen=True)
 class GoldFile(Sequence[GoldWord]):
-    """The words of a gold file, in its order, duplicates kept. `skipped` are those whose morphs do not spell them
-    (canonical forms, as in `happiness` = `happy ness`): no cut of the word is right, so they cannot be scored, and
-    whoever reports a score says how many there were.
+    """The words of a gold file, in its order, duplicates kept. `skipped` are words that their morphs do not spell
+    (canonical forms, as in `happiness` = `happy ness`): no segmentation of them is correct, so they cannot be
+    scored, and reports state their number.
     """
 
     words: tuple[GoldWord, ...]
@@ -59,11 +59,11 @@ class GoldFile(Sequence[GoldWord]):
 
 
 class _BadLine(Exception):
-    """What is wrong with a line; the reader of the file knows which one it is."""
+    """What is wrong with a line; the caller adds its number."""
 
 
 def read_gold(path: str | Path, kind: Kind = "auto") -> GoldFile:
-    """Read a gold file of one of these kinds (`auto` tells them apart by their content):
+    """Read a gold file of one of these kinds (`auto` detects the kind from the content):
 
     * `tsv`: `word<TAB>morph morph[, morph morph]...`;
     * `morpho-challenge`: the same with `morph:label` for `morph`; labels and zero morphs `~` are dropped;
@@ -103,7 +103,7 @@ def read_gold(path: str | Path, kind: Kind = "auto") -> GoldFile:
 
 
 def detect_kind(lines: Sequence[str]) -> Literal["tsv", "morpho-challenge", "sigmorphon"]:
-    """Which kind of gold file has these lines.
+    """Detect the kind of a gold file from its lines.
 
     >>> detect_kind(["ran\\trun @@ed"]), detect_kind(["ran\\tran:run_V ~:+PAST"]), detect_kind(["hyy:n\\thyy: n"])
     ('sigmorphon', 'morpho-challenge', 'tsv')
@@ -111,7 +111,7 @@ def detect_kind(lines: Sequence[str]) -> Literal["tsv", "morpho-challenge", "sig
     columns = [line.split("\t") for line in lines if "\t" in line]
     if any(" @@" in line[1] for line in columns) or (columns and all(len(line) == 3 for line in columns)):
         return "sigmorphon"
-    # A majority, so that one bad line is reported as such and does not turn the file into one of another kind.
+    # By majority, so that one bad line is reported as such and does not change the kind of the whole file.
     with_labels = sum(all(":" in morph for morph in line[1].split()) for line in columns)
     return "morpho-challenge" if 2 * with_labels > len(columns) else "tsv"
 
@@ -132,7 +132,7 @@ def _read_lines(path: Path) -> list[str]:
         line = error.object.count(b"\n", 0, error.start) + 1
         byte = error.object[error.start]
         raise TreetokError(f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8") from None
-    # Not splitlines(): Unicode has line separators that may be part of a word.
+    # Not splitlines(): Unicode line separators may be part of a word.
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
@@ -166,7 +166,7 @@ def _alternatives(word: str, segmentation: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _alternative_texts(word: str, segmentation: str) -> list[str]:
-    # A comma may belong to the word, as in running text that is cut into words.
+    # A comma may be part of the word.
     if "," in word and segmentation.replace(" ", "") == word:
         return [segmentation]
     return segmentation.split(", ")
@@ -196,8 +196,8 @@ def _alternatives_with_labels(word: str, segmentation: str) -> tuple[tuple[str, 
 
 
 def _without_labels(word: str, labelled: Sequence[str]) -> tuple[str, ...] | None:
-    """The morphs that spell the word, None where there are none. Morphs and labels may both contain colons
-    (`hyy::hyy_N n:+GEN` for `hyy:n`), so every colon is tried.
+    """The morphs that spell the word, or None. Morphs and labels may both contain colons (`hyy::hyy_N n:+GEN` for
+    `hyy:n`), so every colon is tried.
     """
     if not labelled:
         return None if word else ()

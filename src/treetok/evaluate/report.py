@@ -1,4 +1,4 @@
-"""A comparison as people and machines read it: tables in plain text and Markdown, JSON, a picture."""
+"""A comparison as tables in plain text and Markdown, and as JSON."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treetok.errors import TreetokError
 from treetok.evaluate.bootstrap import Figure
-from treetok.evaluate.comparison import Comparison, Table
-from treetok.evaluate.plot import Panel, Point, draw_panels
+from treetok.evaluate.compare import Comparison, Table
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: its heading, which score it shows, and how that is written."""
+    """One column of a table: its heading, the score it shows, and how that is formatted."""
 
     heading: str
     score: str
     write: Callable[[Figure], str]
-    # Not shown in a terminal, which has little room.
+    # Left out in a terminal, where space is short.
     detail: bool = False
 
 
@@ -83,16 +81,17 @@ COLUMNS: dict[str, list[Column]] = {
 }
 FIRST_HEADING = {"segmentation": "tokenizer", "text": "tokenizer", "trees": "trees"}
 LEGEND = {
-    "segmentation": "In %, with 95 % intervals over words. P, R, F1: of boundaries, mean over words; micro: over"
-    " boundaries.",
-    "text": "Words stand between spaces; kept whole, in %, of those with letters alone. Renyi efficiency: alpha"
-    " 2.5, in % of log |V|, |V| being the entries of the vocabulary (where none is given: the tokens that occur).",
+    "segmentation": "In %, with 95 % intervals over words. P, R, F1: of boundaries, averaged over words; micro:"
+    " pooled over all boundaries.",
+    "text": "Words are separated by spaces; words whole: in %, of words made of letters only. Renyi efficiency:"
+    " alpha 2.5, in % of log |V|, |V| being the vocabulary size (where there is none: the number of tokens that"
+    " occur).",
     "trees": "Morphemes that are spans of the tree, in %, mean over words, with 95 % intervals. Leaves: morphemes"
-    " of one letter; the code that the authors released counts them, and scores the first 64 words.",
+    " of one letter; the code released with the paper counts them, and scores the first 64 words only.",
 }
 SIZE_HEADING = "|V|"
 P_HEADING = "p"
-# Which of the scores that are tested is shown with its p-value, and what it is called.
+# The tested score whose p-value is shown, and its name.
 TESTED = {
     "segmentation": ("accuracy", "accuracy"),
     "text": ("nats_per_sentence", "nats/sentence"),
@@ -124,8 +123,8 @@ def markdown(comparison: Comparison) -> str:
 
 def markdown_grid(rows: Sequence[Sequence[str]]) -> str:
     """
-    >>> print(markdown_grid([["who", "F1"], ["Unigram", "9.0"]]))
-    | who | F1 |
+    >>> print(markdown_grid([["name", "F1"], ["Unigram", "9.0"]]))
+    | name | F1 |
     | --- | ---: |
     | Unigram | 9.0 |
     """
@@ -140,7 +139,7 @@ def as_json(comparison: Comparison) -> str:
 
 
 def from_plain_data(data: Mapping[str, Any]) -> Comparison:
-    """The comparison that was written as JSON."""
+    """The comparison from its JSON."""
     tables = [
         Table(
             **{
@@ -153,7 +152,9 @@ def from_plain_data(data: Mapping[str, Any]) -> Comparison:
         )
         for table in data["tables"]
     ]
-    return Comparison(data["contestants"], tables, data["notes"])
+    # Older results call them "contestants".
+    sizes = data["tokenizers"] if "tokenizers" in data else data["contestants"]
+    return Comparison(sizes, tables, data["notes"])
 
 
 def title_of(table: Table) -> str:
@@ -175,7 +176,7 @@ def legend_of(table: Table) -> str:
 
 
 def rows_of(table: Table, comparison: Comparison, details: bool) -> list[list[str]]:
-    """The heading and a row a contestant; columns that nobody has a score for are left out."""
+    """The heading and one row per tokenizer; columns without any score are left out."""
     shown = [column for column in COLUMNS[table.kind] if details or not column.detail]
     columns = [column for column in shown if any(column.score in scores for scores in table.rows.values())]
     with_sizes = table.kind != "trees"
@@ -185,7 +186,7 @@ def rows_of(table: Table, comparison: Comparison, details: bool) -> list[list[st
     for name, scores in table.rows.items():
         row = [name]
         if with_sizes:
-            row.append(str(comparison.contestants.get(name) or "-"))
+            row.append(str(comparison.tokenizers.get(name) or "-"))
         row += [column.write(scores[column.score]) if column.score in scores else "-" for column in columns]
         if table.p_values:
             row.append(written_p(table.p_values.get(name, {}).get(TESTED[table.kind][0])))
@@ -205,8 +206,8 @@ def written_p(value: float | None) -> str:
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """
-    >>> print(aligned([["who", "F1"], ["Unigram", "9.0"]]))
-    who       F1
+    >>> print(aligned([["name", "F1"], ["Unigram", "9.0"]]))
+    name      F1
     Unigram  9.0
     """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -218,20 +219,3 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
-
-
-def picture(comparison: Comparison) -> str:
-    """Tokens per word of the first text against boundary F1, as SVG: a panel for every gold file."""
-    text = next((table for table in comparison.tables if table.kind == "text"), None)
-    gold = [table for table in comparison.tables if table.kind == "segmentation"]
-    if text is None or not gold:
-        raise TreetokError("a picture needs a gold file and a text")
-    panels = []
-    for table in gold:
-        points = []
-        for name, scores in table.rows.items():
-            f1 = scores["f1"]
-            length = text.rows[name]["tokens_per_word"].value
-            points.append(Point(name, length, 100 * f1.value, 100 * f1.low, 100 * f1.high))
-        panels.append(Panel(table.name, f"tokens per word, {text.name}", "boundary F1 (%)", points))
-    return draw_panels(panels)

@@ -1,4 +1,4 @@
-"""Held-out text, one sentence a line, and the words in it."""
+"""Held-out text, one sentence per line."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pathlib import Path
 from treetok.corpus.reading import COMPRESSIONS, JSON_LINES, PARQUET, read_texts
 from treetok.errors import TreetokError
 
-# As WikiText writes the end of a sentence: a full stop that stands alone.
+# End of a sentence in WikiText: a full stop with spaces around it.
 END_OF_SENTENCE = re.compile(r"(?<=\s[.!?])\s+")
-# As others do. Cuts behind "Mr." as well: good enough for text to learn from, which nothing is counted in.
+# End of a sentence in other text. Also splits after "Mr.": good enough for training text, which is not scored.
 LIKELY_END = re.compile(r"(?<=[.!?])\s+(?=[^\sa-z\d])")
 
 
 @dataclass(frozen=True)
 class HeldOutText:
-    """A text that nothing was trained on: its sentences, none of them blank."""
+    """The sentences of a text that nothing was trained on; none is blank."""
 
     name: str
     sentences: list[str]
 
 
 def read_text(path: str | Path, split_sentences: bool = False) -> HeldOutText:
-    """A file with a sentence a line; blank lines are skipped.
+    """Read a file with one sentence per line; blank lines are skipped.
 
-    split_sentences: lines are paragraphs in the manner of WikiText, to be cut behind every full stop that stands
-        alone, as the lengths in the paper's Table 2 suppose.
+    split_sentences: lines are paragraphs as in WikiText, to be split after every full stop with spaces around it;
+        the sentence lengths in the paper's Table 2 assume this.
     """
     sentences = list(sentences_of(Path(path), split_sentences))
     if not sentences:
@@ -38,7 +38,7 @@ def read_text(path: str | Path, split_sentences: bool = False) -> HeldOutText:
 
 
 def first_sentences(paths: list[Path], characters: int) -> list[str]:
-    """What are likely sentences at the beginning of files, until they have so many characters."""
+    """Sentences from the start of the files, about as many as make up this number of characters."""
     taken: list[str] = []
     room = characters
     for path in paths:
@@ -54,21 +54,21 @@ def first_sentences(paths: list[Path], characters: int) -> list[str]:
 
 def sentences_of(path: Path, split_sentences: bool) -> Iterator[str]:
     for line in lines_of(path):
-        for sentence in cut_sentences(line) if split_sentences else [line.strip()]:
+        for sentence in wikitext_sentences(line) if split_sentences else [line.strip()]:
             if sentence:
                 yield sentence
 
 
-def cut_sentences(line: str) -> list[str]:
+def wikitext_sentences(line: str) -> list[str]:
     """
-    >>> cut_sentences(" It fell . Mr. Smith ran ! ")
+    >>> wikitext_sentences(" It fell . Mr. Smith ran ! ")
     ['It fell .', 'Mr. Smith ran !']
     """
     return END_OF_SENTENCE.split(line.strip())
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file of any kind that training reads; records of JSON and Parquet end a line."""
+    """The lines of a file in any format that training reads; a JSON or Parquet record ends a line."""
     kinds = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSIONS]
     records = bool(kinds) and kinds[-1] in JSON_LINES + PARQUET
     rest = ""
@@ -82,7 +82,7 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 def name_of(path: str | Path) -> str:
-    """What a file is called in tables.
+    """The name of a file in tables.
 
     >>> name_of("gold/morpho2010_en.tsv"), name_of("wiki.valid.raw"), name_of("news.txt.xz")
     ('morpho2010_en', 'wiki.valid', 'news')

@@ -1,4 +1,4 @@
-"""Trees that are compared: every source has `split_scores(words)`, as `treetok.sources.TreeSource` says."""
+"""Sources of trees under comparison, each a `treetok.sources.TreeSource`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from treetok.corpus.letter_counts import counts_by_letters
 from treetok.sources import CountTrees, TreeSource, scores_of_words
+from treetok.sources.tokenizer import TokenizerTrees
 from treetok.text import Profile, profile_named
 from treetok.tree import split_depths
 
 if TYPE_CHECKING:
-    from treetok.evaluate.rivals.morfessor_baseline import MorfessorContestant
-    from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
-    from treetok.tokenizer import TreeTokenizer
+    from treetok.evaluate.baselines.morfessor_baseline import MorfessorTokenizer
+    from treetok.evaluate.interface import NamedTreeTokenizer
 
 
 class LeftBranching:
-    """[[[[l o] w] e] r]: spans begin where the word begins.
+    """[[[[l o] w] e] r]: all inner spans start where the word starts.
 
     >>> LeftBranching().split_scores(["lower"])
     [[0, 1, 2, 3]]
@@ -28,7 +29,7 @@ class LeftBranching:
 
 
 class RightBranching:
-    """[l [o [w [e r]]]]: spans end where the word ends.
+    """[l [o [w [e r]]]]: all inner spans end where the word ends.
 
     >>> RightBranching().split_scores(["lower"])
     [[0, -1, -2, -3]]
@@ -39,7 +40,7 @@ class RightBranching:
 
 
 class Balanced:
-    """Every span is halved; of an odd number of letters the left half has one more.
+    """Every span is halved; where its length is odd, the left half is one letter longer.
 
     >>> from treetok import Tree
     >>> Tree("lower", Balanced().split_scores(["lower"])[0]).brackets()
@@ -62,7 +63,7 @@ class Balanced:
 
 
 class Random:
-    """Every span is split anywhere with equal chances. A word has the same tree whatever stands beside it.
+    """Every span is split at a uniformly random position. A word always gets the same tree for the same seed.
 
     >>> Random(seed=1).split_scores(["lower", "low"])[1] == Random(seed=1).split_scores(["low"])[0]
     True
@@ -72,34 +73,18 @@ class Random:
         self.seed = seed
 
     def split_scores(self, words: Sequence[str]) -> list[list[float]]:
-        # The highest of independent scores is as likely to be the one as the other, in every span.
+        # Scores are independent and uniform, so in every span each split is equally likely to be the highest.
         return [self._scores(random.Random(f"{self.seed} {word}"), len(word) - 1) for word in words]
 
     def _scores(self, generator: random.Random, splits: int) -> list[float]:
         return [generator.random() for _ in range(splits)]
 
 
-class TokenizerTrees:
-    """The trees a tokenizer cuts words by: those of its lexicon, and of its parser for words it does not know.
-
-    They are trees over bare words, as `OverStrings` hands them on.
-    """
-
-    def __init__(self, tokenizer: TreeTokenizer) -> None:
-        self.tokenizer = tokenizer
-
-    def split_scores(self, words: Sequence[str]) -> list[Sequence[float]]:
-        lexicon = self.tokenizer.state.lexicon
-        known = {word: lexicon.scores(word) if len(word) > 1 else [] for word in dict.fromkeys(words)}
-        unseen = scores_of_words(self.tokenizer.state.source, [word for word in known if known[word] is None])
-        return [unseen[word] if (scores := known[word]) is None else scores for word in words]
-
-
 class OverStrings:
-    """Trees over strings that a profile cuts into several words: the cuts between them are the topmost splits.
+    """Trees over strings that a profile may split into several words: word boundaries are the topmost splits.
 
-    The source is asked for the bare words in the form that trees are read off. A split beside a character of which
-    the profile leaves nothing is the lowest of all.
+    The source sees bare words in the form that trees are built over. A split next to a character that the profile
+    drops is the lowest of all.
 
     >>> from treetok import Tree
     >>> over_strings = OverStrings(LeftBranching(), "uncased")
@@ -114,7 +99,7 @@ class OverStrings:
     def split_scores(self, words: Sequence[str]) -> list[list[float]]:
         split = [self.profile.split_with_offsets(string) for string in words]
         letters = dict.fromkeys(self.profile.letters(word) for parts, _ in split for word in parts)
-        # Depths, because the scores of two sources, or of two words, may lie on any scale.
+        # Depths, because scores of different words need not be on the same scale.
         depths = {word: split_depths(s) for word, s in scores_of_words(self.source, list(letters)).items()}
         return [
             self._scores(string, parts, places, depths)
@@ -132,34 +117,37 @@ class OverStrings:
         scores = [lowest] * (len(string) - 1)
         for number, (word, places_of_word) in enumerate(zip(words, places, strict=True)):
             letters = self.profile.letters(word)
-            # One score for the split before each character; of those before words, ties go left.
+            # One score for the split before each character. All word boundaries tie; ties go left.
             before_word = [highest if number else lowest]
-            behind_space = [lowest] * (len(word) - len(letters))
-            before = [*before_word, *behind_space, *(float(-depth) for depth in depths[letters])]
+            after_space = [lowest] * (len(word) - len(letters))
+            before = [*before_word, *after_space, *(float(-depth) for depth in depths[letters])]
             for score, (start, _) in zip(before, places_of_word, strict=True):
                 if start > 0:
-                    # Several letters may come from one character.
+                    # One character may be normalised to several letters.
                     scores[start - 1] = max(scores[start - 1], score)
         return scores
 
 
-def trees_of_contest(
+def tree_sources(
     profile: str | Profile,
     *,
+    tokenizers: Iterable[NamedTreeTokenizer] = (),
+    morfessor: MorfessorTokenizer | None = None,
     word_counts: Mapping[str, int] | None = None,
-    tokenizers: Iterable[TreeTokContestant] = (),
-    morfessor: MorfessorContestant | None = None,
     seed: int = 0,
-    cut_first: bool = True,
+    pre_tokenize: bool = True,
 ) -> dict[str, TreeSource]:
-    """The sources of trees by name, the trivial ones first.
+    """Sources of trees by name: tokenizers first, then trivial trees, counts and Morfessor.
 
-    word_counts: of the text, as the profile gives its words; trees from counts need them.
-    cut_first: strings that the profile cuts into words are cut there first, which is what a tokenizer does. False
-        takes every string as one word, as published figures of trivial trees do; tokenizers have no such trees.
+    word_counts: of the training text, as the profile splits it; needed for trees from counts.
+    pre_tokenize: split strings into words as the profile does first, as a tokenizer would.
     """
     profile = profile_named(profile) if isinstance(profile, str) else profile
-    sources: dict[str, TreeSource] = {
+    sources: dict[str, TreeSource] = {}
+    for named in tokenizers:
+        sources[named.name] = TokenizerTrees(named.tokenizer.state)
+        sources[f"{named.name}, parser alone"] = named.tokenizer.state.source
+    sources |= {
         "left-branching": LeftBranching(),
         "right-branching": RightBranching(),
         "balanced": Balanced(),
@@ -169,18 +157,11 @@ def trees_of_contest(
         sources["counts"] = count_trees(word_counts, profile)
     if morfessor is not None:
         sources["Morfessor"] = morfessor.trees
-    for contestant in tokenizers:
-        sources[contestant.name] = TokenizerTrees(contestant.tokenizer)
-        sources[f"{contestant.name}, parser alone"] = contestant.tokenizer.state.source
-    if not cut_first:
+    if not pre_tokenize:
         return sources
     return {name: OverStrings(source, profile) for name, source in sources.items()}
 
 
 def count_trees(word_counts: Mapping[str, int], profile: Profile) -> CountTrees:
-    """Trees from the counts of n-grams, in the form that trees are read off."""
-    letters: dict[str, int] = {}
-    for word, times in word_counts.items():
-        form = profile.letters(word)
-        letters[form] = letters.get(form, 0) + times
-    return CountTrees.from_words(letters)
+    """Trees from n-gram counts."""
+    return CountTrees.from_words(counts_by_letters(word_counts, profile))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treetok.corpus.letter_counts import counts_by_letters
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.config import ModelConfig
@@ -28,7 +29,7 @@ from treetok.pipeline.overrides import flat_settings, override, read_config
 from treetok.pipeline.run import Made, Run
 from treetok.pipeline.tree_sources import TreesOfText
 from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, without_redundant_words
-from treetok.pipeline.words import IDS, LEXICON_WORDS, WORDS, CountedText, letter_counts
+from treetok.pipeline.words import IDS, LEXICON_WORDS, WORDS, CountedText
 from treetok.progress import Progress
 from treetok.sources import scores_of_words
 from treetok.sources.agreement import SHORTEST_WORD
@@ -69,8 +70,8 @@ class NeuralTraining:
         """The trees of all words of the text, and the parser."""
         options, budget = self.options, self.budget
         profile = profile_named(options.profile)
-        letters = text.letter_counts(profile)
-        counts = letters + letter_counts(text.lexicon_counts, profile)
+        letters = counts_by_letters(text.counts, profile)
+        counts = Counter(letters) + Counter(counts_by_letters(text.lexicon_counts, profile))
         in_text = {"words": text.sha256[WORDS], "word_ids": text.sha256[IDS]}
         with joined_processes(self.device) as device:
             preset = self._for_text(text)

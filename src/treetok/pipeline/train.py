@@ -13,6 +13,7 @@ import numpy as np
 
 from treetok import __version__
 from treetok.corpus.counting import to_be_read_twice
+from treetok.corpus.letter_counts import counts_by_letters
 from treetok.errors import TreetokError
 from treetok.interrupt import stop_signal
 from treetok.pipeline.artefacts import WORD_COUNTS
@@ -21,7 +22,7 @@ from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.run import Made, Run, StageRecord
 from treetok.pipeline.tree_sources import TreesOfText, check_source, ready_trees
 from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room
-from treetok.pipeline.words import CountedText, count_text, fingerprint, frequent_words, letter_counts
+from treetok.pipeline.words import CountedText, count_text, fingerprint, frequent_words
 from treetok.processes import is_first_process
 from treetok.progress import Progress, Stopped
 from treetok.segment import Segmenter
@@ -76,7 +77,7 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
     run = Run.open(None, {"text": fingerprint(items)}, resume=False)
     text = count_text(items, options, run, progress)
     words = frequent_words(text.counts, options.min_word_count)
-    letters = letter_counts(words, profile_named(options.profile))
+    letters = counts_by_letters(words, profile_named(options.profile))
     return finish(options, run, text, words, ready_trees(letters, options, progress), progress)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,19 +40,7 @@ class CountedText:
         sequence: WordSequence = self.artefacts[IDS]
         return sequence
 
-    def letter_counts(self, profile: Profile) -> Counter[str]:
-        """How often the letters occur that trees are read off, in the text."""
-        return letter_counts(self.counts, profile)
-
-
-def letter_counts(counts: Mapping[str, int], profile: Profile) -> Counter[str]:
-    letters: Counter[str] = Counter()
-    for word, count in counts.items():
-        letters[profile.letters(word)] += count
-    return letters
-
-
-def count_text(
+    def count_text(
     corpus: Any, options: TrainOptions, run: Run, progress: Progress, max_words: int = 0
 ) -> CountedText:
     """Read the corpus once. `max_words` is the number of running words to keep in order, 0 for none."""

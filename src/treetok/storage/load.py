@@ -181,8 +181,8 @@ def read_head(path: Path) -> dict[str, Any]:
 
 
 def place_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
-    """Where a file is. Shipped tokenizers share some, which lie beside their directories; all other tokenizers have
-    their files to themselves, whatever they say."""
+    """Where a file is. Shipped tokenizers share some, which lie beside their directories; all others have their
+    files to themselves, whatever they say."""
     shared = expected.get("shared")
     if shared is not None and directory.parent == shipped_directory() and Path(shared).name == shared:
         return directory.parent / str(shared)

@@ -1,3 +1,3 @@
-"""Figures as pure functions of gold words and predictions. Each keeps what every word adds to it, so that
-`treetok.evaluate.bootstrap` can say how sure it is.
+"""Metrics as pure functions of gold words and predictions. Each keeps the contribution of every word, so that
+`treetok.evaluate.bootstrap` can resample words.
 """

@@ -18,9 +18,9 @@ DEFAULT_POWER = 2.5
 
 @dataclass(frozen=True)
 class RenyiEfficiency:
-    """Renyi efficiency and what it depends on: the power, and the size of the vocabulary that it is divided by,
-    which is either given or the number of different tokens that were observed. Only figures that agree in both
-    can be compared.
+    """Renyi efficiency and what it depends on: the power (alpha), and the vocabulary size it is normalised by,
+    which is either given or the number of distinct tokens observed. Only values that agree in both can be
+    compared.
     """
 
     value: float
@@ -46,7 +46,7 @@ def renyi_efficiency(
     token_counts: Mapping[str, int], vocabulary_size: int | None = None, power: float = DEFAULT_POWER
 ) -> RenyiEfficiency:
     """H / log2 |V|, where H = log2(sum of p^power) / (1 - power) is the Renyi entropy of the tokens (Zouhar et al.
-    2023): 1 when all entries are used alike. A power of 1 is Shannon's entropy, one of `inf` min-entropy.
+    2023): 1 when all entries are equally frequent. Power 1 is Shannon entropy, power `inf` min-entropy.
 
     >>> renyi_efficiency({"a": 2, "b": 2}).value, renyi_efficiency({"a": 2, "b": 2}, vocabulary_size=16).value
     (1.0, 0.25)
@@ -54,7 +54,7 @@ def renyi_efficiency(
     (0.6781, 0.6781)
     """
     if not power > 0:
-        raise TreetokError(f"the power of Renyi entropy is a number above 0, not {power!r}")
+        raise TreetokError(f"the power of Renyi entropy must be a number above 0, not {power!r}")
     counts = np.array(sorted(count for count in token_counts.values() if count), dtype=np.float64)
     if not counts.size or counts[0] < 0:
         raise TreetokError("Renyi efficiency needs the counts of some tokens")
@@ -67,17 +67,17 @@ def renyi_efficiency(
     elif math.isinf(power):
         entropy = -math.log2(shares[-1])
     else:
-        # Relative to the greatest share, so that no power, however high, makes all terms vanish.
-        of_greatest = np.sum((shares / shares[-1]) ** power)
-        entropy = float(np.log2(of_greatest) + power * np.log2(shares[-1])) / (1 - power)
-    entropy = max(0.0, entropy)  # in this order, as it may be -0.0
+        # Relative to the largest share, so that high powers do not underflow.
+        relative = np.sum((shares / shares[-1]) ** power)
+        entropy = float(np.log2(relative) + power * np.log2(shares[-1])) / (1 - power)
+    entropy = max(0.0, entropy)  # this order turns -0.0 into 0.0
     return RenyiEfficiency(
         entropy / math.log2(size), entropy, float(power), size, "observed" if vocabulary_size is None else "given"
     )
 
 
 def vocabulary_use(token_counts: Mapping[str, int], vocabulary_size: int) -> float:
-    """The share of the entries that occur.
+    """The share of the vocabulary that occurs.
 
     >>> vocabulary_use({"surf": 3, "ing": 5}, vocabulary_size=8)
     0.25
@@ -87,7 +87,7 @@ def vocabulary_use(token_counts: Mapping[str, int], vocabulary_size: int) -> flo
 
 
 def tokens_per_word(texts: Sequence[str], tokenized: Sequence[Sequence[str]]) -> Measurement:
-    """Tokens by words, a word being what stands between white space, the same for every tokenizer. A row a text.
+    """Tokens divided by white-space-separated words, the same for every tokenizer. One row per text.
 
     >>> tokens_per_word(["he surfs", "no"], [["he", "surf", "s"], ["n", "o"]]).value
     1.6666666666666667
@@ -98,7 +98,7 @@ def tokens_per_word(texts: Sequence[str], tokenized: Sequence[Sequence[str]]) ->
 
 
 def tokens_per_sentence(tokenized: Sequence[Sequence[str]]) -> Measurement:
-    """Tokens by texts.
+    """Tokens divided by texts.
 
     >>> tokens_per_sentence([["he", "surf", "s"], ["n", "o"]]).value
     2.5
@@ -107,19 +107,19 @@ def tokens_per_sentence(tokenized: Sequence[Sequence[str]]) -> Measurement:
 
 
 def bytes_per_token(texts: Sequence[str], tokenized: Sequence[Sequence[str]]) -> Measurement:
-    """Bytes of the text as it was before any normalisation, in UTF-8, by tokens.
+    """UTF-8 bytes of the text before any normalisation, divided by tokens.
 
     >>> bytes_per_token(["he surfs"], [["he", "surf", "s", "."]]).value
     2.0
     """
     check_same_length(texts, tokenized, "tokenized texts")
     pairs = zip(texts, tokenized, strict=True)
-    # Half of a surrogate pair is three bytes, which is as good as any other number.
+    # A lone surrogate has no UTF-8 form; it counts as three bytes.
     return _ratio([(len(text.encode("utf-8", "surrogatepass")), len(tokens)) for text, tokens in pairs])
 
 
 def pieces_per_word(predictions: Sequence[Sequence[str]]) -> Measurement:
-    """Into how many pieces words are cut, on average (also called fertility).
+    """Average number of pieces per word (fertility).
 
     >>> pieces_per_word([["surf", "s"], ["no"]]).value
     1.5

@@ -18,7 +18,7 @@ Pieces = Sequence[str]
 
 @dataclass(frozen=True)
 class BoundaryScores:
-    """Precision, recall and their harmonic mean; each knows how many words it rests on."""
+    """Precision, recall and their harmonic mean; each knows how many words it is computed from."""
 
     precision: Measurement
     recall: Measurement
@@ -26,7 +26,7 @@ class BoundaryScores:
 
 
 def accuracy(words: Sequence[GoldWord], predictions: Sequence[Pieces]) -> Measurement:
-    """The share of words cut exactly as one of their alternatives, whole words included.
+    """The share of words segmented exactly as one of their alternatives, unsegmented words included.
 
     >>> words = [GoldWord("evening", (("even", "ing"), ("evening",))), GoldWord("surfs", (("surf", "s"),))]
     >>> accuracy(words, [["evening"], ["sur", "fs"]]).value
@@ -37,8 +37,8 @@ def accuracy(words: Sequence[GoldWord], predictions: Sequence[Pieces]) -> Measur
 
 
 def bag_f1(words: Sequence[GoldWord], predictions: Sequence[Pieces]) -> Measurement:
-    """The F1 that the released code of the paper prints and the paper does not report. A morph is found when some
-    piece equals it, wherever in the word and however often; the best alternative counts; the mean over words.
+    """The F1 that the released code of the paper prints, but the paper does not report. A morph is found when some
+    piece equals it, regardless of position and number; the best alternative counts; averaged over words.
 
     >>> bag_f1([GoldWord("surfers", (("surf", "er", "s"),))], [["surf", "ers"]]).value  # P = 1/2, R = 1/3
     0.4
@@ -56,16 +56,16 @@ def boundaries(
     average: Literal["macro", "micro"] = "macro",
     uncut: Literal["skipped", "perfect"] = "skipped",
 ) -> BoundaryScores:
-    """Precision, recall and F1 of the places where words are cut.
+    """Precision, recall and F1 of boundaries inside words.
 
-    `macro` means over words, the BPR of the Morpho Challenge: for precision and for recall, each word has that of
-    its best alternative, and F1 is the harmonic mean of the two averages. `uncut` says what becomes of a word
-    without a predicted boundary in precision, and of one that may be left whole in recall, where hits / boundaries
-    is 0 / 0: it is `skipped`, or counts as `perfect`, which is what the programs of the Morpho Challenge and of
-    Morfessor do and raises both figures. Words of one character, which cannot be cut, never count.
+    `macro` averages over words, as the BPR of the Morpho Challenge: precision and recall of each word are those of
+    its best alternative, and F1 is the harmonic mean of the two averages. `uncut` is about 0 / 0: the precision of
+    a word without predicted boundaries, and the recall of a word that may be left whole. Such words are `skipped`,
+    or count as `perfect`, as in the programs of the Morpho Challenge and of Morfessor, which raises both figures.
+    Words of one character, which cannot be segmented, never count.
 
-    `micro` pools the boundaries of all words. Of each word the alternative with the best F1 is taken, the first of
-    several; every word counts.
+    `micro` pools the boundaries of all words. For each word the alternative with the best F1 is used, the first
+    one on ties; every word counts.
 
     >>> words = [GoldWord("surfers", (("surf", "er", "s"),)), GoldWord("walked", (("walk", "ed"),))]
     >>> pieces = [["surf", "ers"], ["wal", "ked"]]      # P: 1/1 and 0/1, R: 1/2 and 0/1
@@ -98,7 +98,7 @@ def boundaries(
 
 
 def boundaries_of(pieces: Pieces) -> frozenset[int]:
-    """Where a word is cut: the offsets of all pieces but the first.
+    """The boundaries of a segmentation: the offsets of all pieces but the first.
 
     >>> sorted(boundaries_of(["surf", "er", "s"]))
     [4, 6]
@@ -136,7 +136,7 @@ def _pairs(words: Sequence[GoldWord], predictions: Sequence[Pieces]) -> Iterator
 
 
 def _best_share(hits_and_totals: list[tuple[int, int]]) -> float | None:
-    """The best share of all alternatives; None when one of them has nothing to be found."""
+    """The best share of all alternatives; None when one of them has nothing to find."""
     if any(total == 0 for _, total in hits_and_totals):
         return None
     return max(hits / total for hits, total in hits_and_totals)
@@ -164,5 +164,5 @@ def _f1_of_totals(sums: Floats) -> Floats:
 
 
 def _table(rows: Sequence[tuple[float, ...]], columns: int) -> Floats:
-    # With the shape said, so that no words at all are no rows and not an error.
+    # With an explicit shape, so that no words give no rows instead of an error.
     return np.array(rows, dtype=np.float64).reshape(-1, columns)

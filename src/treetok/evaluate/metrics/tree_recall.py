@@ -1,4 +1,4 @@
-"""How many morphs are nodes of the trees."""
+"""Tree recall: how many morphs are nodes of the trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TreeRecall:
-    """The recall of each word averaged over words, and all morphs in one pool."""
+    """Recall averaged over words, and recall over all morphs pooled."""
 
     by_word: Measurement
     pooled: Measurement
@@ -29,12 +29,12 @@ def tree_recall(
     protocol: Literal["described", "released"] = "described",
     first: int | None = None,
 ) -> TreeRecall:
-    """The share of morphs that are spans of the tree of their word; of several alternatives the best counts.
+    """The share of morphs that are spans of the tree of their word; the best alternative counts.
 
-    A tree is its spans as (start, end), end exclusive, as `Tree.spans` gives them. The whole word is a span of
+    A tree is its spans (start, end), end exclusive, as `Tree.spans` returns them. The whole word is a span of
     every tree and is left out; words whose every alternative is the whole word do not count. Single characters are
-    spans of every tree as well: the paper describes that they are left out (`described`), its released code counts
-    them (`released`), and that code stops after 64 words (`first=64`).
+    spans of every tree too: according to the paper they are left out (`described`), but its released code counts
+    them (`released`) and stops after 64 words (`first=64`).
 
     >>> from treetok import Tree
     >>> words = [GoldWord("surfers", (("surf", "er", "s"),)), GoldWord("walk", (("walk",),))]
@@ -46,7 +46,7 @@ def tree_recall(
     (0.0, 0.3333)
     """
     if protocol not in ("described", "released"):
-        raise TreetokError(f"the protocol of tree recall is described or released, not {protocol!r}")
+        raise TreetokError(f"the protocol of tree recall must be 'described' or 'released', not {protocol!r}")
     check_same_length(words, trees, "trees")
     if first is not None:
         first = whole_number("first", first, least=1)
@@ -62,8 +62,8 @@ def tree_recall(
 
 
 def morphs_found(gold: GoldWord, spans: Collection[Span], shortest: int) -> tuple[int, int]:
-    """How many morphs of the best alternative are spans, and how many there are: (0, 0) when all morphs are the
-    whole word or shorter than `shortest`.
+    """How many morphs of the best alternative are spans, and how many it has: (0, 0) when all morphs are the whole
+    word or shorter than `shortest`.
 
     >>> morphs_found(GoldWord("surfers", (("surf", "er", "s"), ("surf", "ers"))), {(0, 4), (4, 7)}, shortest=2)
     (2, 2)
@@ -78,7 +78,7 @@ def morphs_found(gold: GoldWord, spans: Collection[Span], shortest: int) -> tupl
                 total += 1
                 hits += (start, end) in in_tree
             start = end
-        # The share of the best so far, before there is one, is below that of any other.
+        # Any alternative is better than none.
         if total and (best[1] == 0 or hits / total > best[0] / best[1]):
             best = (hits, total)
     return best

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from treetok.corpus.characters import characters_by_count
-from treetok.corpus.counts_as_text import counts_as_text
+from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
 
 EMPTY, UNKNOWN_CHARACTER = 0, 1
@@ -127,17 +126,9 @@ def read_word_list(path: Path) -> list[str]:
 
 def trained_pieces(word_counts: Mapping[str, int], how: str, size: int, max_characters: int) -> list[str]:
     """The vocabulary of a BPE or Unigram tokenizer."""
-    try:
-        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    except ImportError:
-        raise TreetokError("finding morphemes needs tokenizers: pip install 'treetok[train]'") from None
-    if how == "bpe":
-        tokenizer = Tokenizer(models.BPE())
-        trainer: Any = trainers.BpeTrainer(vocab_size=size, limit_alphabet=max_characters, show_progress=False)
-    else:
-        tokenizer = Tokenizer(models.Unigram())
-        trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.Split("\n", "removed")
     words = {word: times for word, times in word_counts.items() if "\n" not in word}
-    tokenizer.train_from_iterator(counts_as_text(words, "\n"), trainer)
+    if how == "bpe":
+        tokenizer = train_subwords("bpe", words, size, limit_alphabet=max_characters)
+    else:
+        tokenizer = train_subwords("unigram", words, size)
     return sorted(tokenizer.get_vocab())

@@ -1,11 +1,11 @@
-"""All contestants on all data, against figures that can be checked by eye."""
+"""All tokenizers on all data, against figures that can be checked by eye."""
 
 import math
 
 import pytest
 
 from treetok import TreetokError
-from treetok.evaluate.comparison import compare, cut_of_word
+from treetok.evaluate.compare import compare, segment_as_written
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.texts import HeldOutText, first_sentences, read_text
 from treetok.evaluate.trees import LeftBranching, RightBranching
@@ -20,7 +20,7 @@ boy's\tboy 's
 
 
 class Dictionary:
-    """Cuts words as it is told, all others not at all."""
+    """Segments the words it is given, and keeps all others whole."""
 
     def __init__(self, name, vocabulary_size=None, **cuts):
         self.name, self.vocabulary_size = name, vocabulary_size
@@ -53,7 +53,7 @@ def test_segmentation(gold):
     [table] = compare([WHOLE, GOOD, WRONG], [gold]).tables
     assert (table.kind, table.name, table.facts) == ("segmentation", "small", {"words": 5, "without ' or -": 4})
     assert list(table.rows) == ["whole", "good", "wrong"]
-    # bed, evening; then windsurfing and walked as well; boy's is nobody's.
+    # bed, evening; then windsurfing and walked as well; none gets boy's.
     assert values(table, "whole")["accuracy"] == pytest.approx(2 / 5)
     assert values(table, "good")["accuracy"] == pytest.approx(4 / 5)
     assert values(table, "wrong")["accuracy"] == pytest.approx(1 / 5)
@@ -83,10 +83,10 @@ def test_words_are_cut_as_they_are_written():
             return super().segment(word.lower().replace("ß", "ss"))
 
     lowering = Lowering("lowering", light_house=1)
-    assert cut_of_word(lowering, "LightHouse") == ["Light", "House"]
+    assert segment_as_written(lowering, "LightHouse") == ["Light", "House"]
     # Longer than it was: nothing of it is right, and nothing is lost.
-    assert cut_of_word(lowering, "groß") == ["gross"]
-    assert cut_of_word(Dictionary("d"), "word") == ["word"]
+    assert segment_as_written(lowering, "groß") == ["gross"]
+    assert segment_as_written(Dictionary("d"), "word") == ["word"]
 
 
 def test_a_word_of_which_nothing_is_left_counts_as_whole():
@@ -94,14 +94,14 @@ def test_a_word_of_which_nothing_is_left_counts_as_whole():
         def segment(self, word):
             return []
 
-    assert cut_of_word(Deaf("deaf"), "\x00") == ["\x00"]
+    assert segment_as_written(Deaf("deaf"), "\x00") == ["\x00"]
 
 
 def test_text():
     text = HeldOutText("talk", ["walked bed", "windsurfing bed bed 12"])
     comparison = compare([WHOLE, GOOD, WRONG], texts=[text])
     [table] = comparison.tables
-    assert comparison.contestants == {"whole": 10, "good": 20, "wrong": None}
+    assert comparison.tokenizers == {"whole": 10, "good": 20, "wrong": None}
     assert table.facts == {"sentences": 2, "words": 6, "bytes": 10 + 22}
     whole, good, wrong = (values(table, name) for name in ("whole", "good", "wrong"))
     assert (whole["tokens_per_word"], good["tokens_per_word"]) == (1, pytest.approx(9 / 6))

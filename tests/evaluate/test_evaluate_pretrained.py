@@ -1,4 +1,4 @@
-"""Contestants from files and by name: those of Hugging Face, SentencePiece, tiktoken and TreeTok."""
+"""Tokenizers by path or name: Hugging Face, SentencePiece, tiktoken, TreeTok, and word tables."""
 
 import json
 
@@ -7,17 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
-from evaluate.strings_to_cut import STRINGS
+from evaluate.strings_to_segment import STRINGS
 from treetok import TreeTokenizer, TreetokError
-from treetok.evaluate.contestant import Contestant
-from treetok.evaluate.rivals.files import (
-    HuggingFaceContestant,
-    SentencePieceContestant,
-    TiktokenContestant,
-    load_contestant,
+from treetok.evaluate.baselines.pretrained import (
+    HuggingFaceTokenizer,
+    SentencePieceTokenizer,
+    TiktokenTokenizer,
     slices,
 )
-from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
+from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
+from treetok.evaluate.load import load_tokenizer
 
 SIZE = 1200
 
@@ -31,7 +30,7 @@ def byte_level_json(folder):
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     train(tokenizer, trainers.BpeTrainer(vocab_size=SIZE, initial_alphabet=alphabet, show_progress=False))
-    # Left on by whoever saved it: a rival that stops after three tokens would look very short.
+    # Saved with the tokenizer: one that stops after three tokens would look very short.
     tokenizer.enable_truncation(3)
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
@@ -89,8 +88,8 @@ def byte_fallback_model(folder):
     params=[byte_level_json, bert_json, metaspace_json, sentencepiece_model, byte_fallback_model],
     ids=lambda make: make.__name__,
 )
-def from_file(request, tmp_path_factory) -> Contestant:
-    return load_contestant(request.param(tmp_path_factory.mktemp(request.param.__name__)))
+def from_file(request, tmp_path_factory) -> EvalTokenizer:
+    return load_tokenizer(request.param(tmp_path_factory.mktemp(request.param.__name__)))
 
 
 @pytest.mark.parametrize("string", STRINGS)
@@ -105,8 +104,8 @@ def test_pieces_from_files_join_to_any_string(from_file, string):
     assert "".join(from_file.segment(string)) == string
 
 
-def test_files_are_contestants_of_their_size(from_file):
-    assert isinstance(from_file, Contestant)
+def test_files_have_the_interface_and_their_size(from_file):
+    assert isinstance(from_file, EvalTokenizer)
     assert from_file.vocabulary_size == SIZE
 
 
@@ -132,7 +131,7 @@ def test_slices_of_a_word():
     assert slices("abcd", [(0, 2), (2, 4)]) == ["ab", "cd"]
     # Two tokens share a character: no cut inside either.
     assert slices("aéb", [(0, 2), (1, 3)]) == ["aéb"]
-    # What no token covers goes with the token behind it, or with the last.
+    # Characters that no token covers go with the next token, or with the last.
     assert slices("a-b!", [(0, 1), (2, 3)]) == ["a", "-b!"]
     assert slices("ab", []) == ["ab"]
 
@@ -159,24 +158,24 @@ def small_encoding():
 
 def test_tiktoken_encodings_cut_words():
     """Made here, because encodings by name have to be downloaded."""
-    contestant = TiktokenContestant(small_encoding(), "small")
-    assert contestant.vocabulary_size == 301
-    assert contestant.segment("the") == ["the"]
-    assert contestant.segment("light") == ["l", "ight"]
-    assert contestant.segment("thé") == ["th", "é"]
+    tokenizer = TiktokenTokenizer(small_encoding(), "small")
+    assert tokenizer.vocabulary_size == 301
+    assert tokenizer.segment("the") == ["the"]
+    assert tokenizer.segment("light") == ["l", "ight"]
+    assert tokenizer.segment("thé") == ["th", "é"]
     # The bytes of a character are one piece, and tokens that share a character are not cut apart.
-    assert contestant.segment("京") == ["京"]
-    assert contestant.segment("東京") == ["東京"]
-    assert contestant.tokenize("the<|end|>")[0] == "the"
-    assert "<0xE4>" in contestant.tokenize("京")
+    assert tokenizer.segment("京") == ["京"]
+    assert tokenizer.segment("東京") == ["東京"]
+    assert tokenizer.tokenize("the<|end|>")[0] == "the"
+    assert "<0xE4>" in tokenizer.tokenize("京")
     for string in STRINGS:
-        assert "".join(contestant.segment(string)) == string.strip()
+        assert "".join(tokenizer.segment(string)) == string.strip()
 
 
 def test_unknown_tiktoken_encodings_are_refused():
     pytest.importorskip("tiktoken")
     with pytest.raises(TreetokError, match=r"no encoding 'gpt17': choose one of .*cl100k_base"):
-        load_contestant("tiktoken:gpt17")
+        load_tokenizer("tiktoken:gpt17")
 
 
 def test_a_failed_download_is_one_line(monkeypatch):
@@ -186,67 +185,67 @@ def test_a_failed_download_is_one_line(monkeypatch):
         raise ConnectionError("no route\nto host")
 
     monkeypatch.setattr(tiktoken, "get_encoding", fail)
-    with pytest.raises(TreetokError, match="cannot get the encoding 'gpt2': no route to host"):
-        load_contestant("tiktoken:gpt2")
+    with pytest.raises(TreetokError, match="cannot load the encoding 'gpt2': no route to host"):
+        load_tokenizer("tiktoken:gpt2")
 
 
 # ---- finding them
 
 
-def test_contestants_by_name_and_path(tmp_path, uncased):
-    assert load_contestant("en").name == "TreeTok en"
-    assert load_contestant("en", name="ours").name == "ours"
+def test_tokenizers_by_name_and_path(tmp_path, uncased):
+    assert load_tokenizer("en").name == "TreeTok en"
+    assert load_tokenizer("en", name="ours").name == "ours"
     uncased.save(tmp_path / "mine")
-    mine = load_contestant(tmp_path / "mine")
-    assert isinstance(mine, TreeTokContestant) and mine.name == "TreeTok mine"
+    mine = load_tokenizer(tmp_path / "mine")
+    assert isinstance(mine, NamedTreeTokenizer) and mine.name == "TreeTok mine"
     assert mine.vocabulary_size == uncased.vocab_size
     assert mine.segment("Lighthouses") == uncased.segment("lighthouses")
     assert mine.tokenize("the lighthouses") == uncased.tokenize("the lighthouses")
     # A directory as Hugging Face keeps tokenizers.
     (tmp_path / "theirs").mkdir()
-    theirs = load_contestant(byte_level_json(tmp_path / "theirs"))
-    assert isinstance(theirs, HuggingFaceContestant) and theirs.name == "theirs"
-    spm = load_contestant(str(sentencepiece_model(tmp_path)))
-    assert isinstance(spm, SentencePieceContestant) and spm.name == "small"
+    theirs = load_tokenizer(byte_level_json(tmp_path / "theirs"))
+    assert isinstance(theirs, HuggingFaceTokenizer) and theirs.name == "theirs"
+    spm = load_tokenizer(str(sentencepiece_model(tmp_path)))
+    assert isinstance(spm, SentencePieceTokenizer) and spm.name == "small"
 
 
 def test_treetok_tokenizers_may_have_trees_of_their_own(tmp_path):
-    assert isinstance(TreeTokContestant(TreeTokenizer.load("en")).segment("word"), list)
+    assert isinstance(NamedTreeTokenizer(TreeTokenizer.load("en")).segment("word"), list)
     with pytest.raises(TreetokError):
-        load_contestant(tmp_path)
+        load_tokenizer(tmp_path)
 
 
 def test_what_cannot_be_loaded_is_named(tmp_path):
     for spec in ("no-such.json", "no-such.model"):
         with pytest.raises(TreetokError, match=rf"cannot read .*{spec}: No such file"):
-            load_contestant(tmp_path / spec)
+            load_tokenizer(tmp_path / spec)
     with pytest.raises(TreetokError, match="no-such-tokenizer"):
-        load_contestant("no-such-tokenizer")
+        load_tokenizer("no-such-tokenizer")
     for spec in (3, "", b"en"):
         with pytest.raises(TreetokError, match="a name or a path"):
-            load_contestant(spec)
+            load_tokenizer(spec)
     (tmp_path / "bad.json").write_text(json.dumps({"model": {}}))
-    with pytest.raises(TreetokError, match=r"bad\.json is not a tokenizer\.json of Hugging Face: \S+"):
-        load_contestant(tmp_path / "bad.json")
+    with pytest.raises(TreetokError, match=r"bad\.json is not a Hugging Face tokenizer\.json: \S+"):
+        load_tokenizer(tmp_path / "bad.json")
     (tmp_path / "bad.model").write_bytes(b"nothing of the kind")
-    with pytest.raises(TreetokError, match=r"bad\.model is not a model of SentencePiece: \S+"):
-        load_contestant(tmp_path / "bad.model")
+    with pytest.raises(TreetokError, match=r"bad\.model is not a SentencePiece model: \S+"):
+        load_tokenizer(tmp_path / "bad.model")
 
 
-def test_a_table_cuts_as_the_contestant_it_was_made_from(tmp_path):
-    from treetok.evaluate.rivals.table import save_table
-    from treetok.evaluate.rivals.trained import train_rival
+def test_a_word_table_segments_as_the_tokenizer_it_was_made_from(tmp_path):
+    from treetok.evaluate.baselines.subword import train_baseline
+    from treetok.evaluate.baselines.word_table import save_word_table
 
     words = {stem + ending: 5 for stem in ("walk", "jump", "look") for ending in ("", "s", "ed", "ing")}
-    rival = train_rival("wordpiece", words, 60, "uncased")
+    baseline = train_baseline("wordpiece", words, 60, "uncased")
     text = "Looks walking jumped qx"
     for name in ("w.cuts", "w.cuts.xz"):
-        save_table(rival, ["looks", "walking", "jumped", "qx"], rival.profile, tmp_path / name)
-        table = load_contestant(tmp_path / name)
-        assert (table.name, table.vocabulary_size) == (rival.name, rival.vocabulary_size)
-        assert table.tokenize(text) == rival.tokenize(text)
-        assert [table.segment(word) for word in text.split()] == [rival.segment(word) for word in text.split()]
-    with pytest.raises(TreetokError, match="has no cut of 'looked'"):
+        save_word_table(baseline, ["looks", "walking", "jumped", "qx"], baseline.profile, tmp_path / name)
+        table = load_tokenizer(tmp_path / name)
+        assert (table.name, table.vocabulary_size) == (baseline.name, baseline.vocabulary_size)
+        assert table.tokenize(text) == baseline.tokenize(text)
+        assert [table.segment(word) for word in text.split()] == [baseline.segment(word) for word in text.split()]
+    with pytest.raises(TreetokError, match="has no entry for 'looked'"):
         table.tokenize("looked")
 
 
@@ -261,7 +260,7 @@ HEAD_OF_TABLE = '{"name": "x", "profile": "uncased", "vocabulary_size": 3}\n'
         ('{"name": "x", "profile": "no", "vocabulary_size": 3}\n', "line 1: .*unknown profile"),
         ('{"name": "", "profile": "uncased", "vocabulary_size": 3}\n', "line 1: .*its name is"),
         ('{"name": "x", "profile": "uncased", "vocabulary_size": 1}\n["ab", ["a", "b"]]\n', "more than its"),
-        (HEAD_OF_TABLE + '["a", "a"]\n', "line 2: it should be"),
+        (HEAD_OF_TABLE + '["a", "a"]\n', "line 2: expected a word"),
         (
             HEAD_OF_TABLE + '["a", ["a"]]\n["a", ["a"]]',
             "line 3: .*twice",
@@ -283,4 +282,4 @@ def test_bad_tables_are_refused_with_the_line(tmp_path, content, message):
     path = tmp_path / "bad.cuts"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(TreetokError, match=message):
-        load_contestant(path)
+        load_tokenizer(path)

@@ -1,12 +1,11 @@
-"""Morfessor Baseline: a lexicon of morphs found by minimum description length, and the trees it leaves.
+"""Morfessor Baseline: a morph lexicon found by minimum description length, and the binary splits behind it.
 
-It is trained on types of words, in the form that TreeTok reads trees off (in `lossless`: lower-cased and without
-a leading space; words are then cut at the same places). How many morphs there are is its own choice. Contractions
-that the profile cuts off (`'s`) stay whole: each is but one type, and Morfessor would cut it for being like no
-other.
+It is trained on word types, in the form that TreeTok builds trees over (in `lossless`: lower-cased and without the
+leading space; words are then split at the same places). It chooses the number of morphs itself. Contractions that
+the profile splits off (`'s`) are kept whole: each is a single type unlike any other, and Morfessor would split it.
 
-Time grows with the number of types: 1.3 to 2 ms for each on one core, so that the default of 100 000 types takes
-two to three minutes. Cutting takes 15 microseconds a word.
+Training takes 1.3 to 2 ms per type on one core: two to three minutes for the default of 100 000 types. Segmenting
+takes 15 microseconds per word.
 """
 
 from __future__ import annotations
@@ -17,8 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+from treetok.corpus.letter_counts import counts_by_letters
 from treetok.errors import TreetokError, whole_number
-from treetok.evaluate.rivals.wordwise import CONTRACTION, CutWord, WordwiseContestant
+from treetok.evaluate.baselines.pre_tokenized import CONTRACTION, PreTokenizedTokenizer, SegmentedWord
 from treetok.text import Profile, profile_named
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ DAMPENINGS: dict[str, Callable[[int], int]] = {
     "log": lambda count: round(math.log2(count + 1)),
     "none": lambda count: count,
 }
-# What the command line of Morfessor cuts with: no smoothing, and no morph longer than this.
-SMOOTHING, LONGEST_MORPH = 0, 30
-MOST_TYPES = 100_000
+# Viterbi settings of the command line of Morfessor.
+SMOOTHING, MAX_MORPH_LENGTH = 0, 30
+DEFAULT_MAX_TYPES = 100_000
 
 
 def train_morfessor(
@@ -41,49 +41,43 @@ def train_morfessor(
     profile: str | Profile,
     *,
     dampening: Dampening = "ones",
-    most_types: int | None = MOST_TYPES,
+    max_types: int | None = DEFAULT_MAX_TYPES,
     seed: int = 0,
-) -> MorfessorContestant:
+) -> MorfessorTokenizer:
     """Train Morfessor Baseline on words and their counts.
 
-    dampening: what a word counts for: "ones" as one, whatever its count (Morfessor's default); "log" as the
-        logarithm of its count; "none" as its count.
-    most_types: only so many of the most frequent types are learned from; None is all of them.
-    seed: for the order in which words are gone through.
+    dampening: how counts are dampened: "ones" counts every type once (Morfessor's default), "log" takes the
+        logarithm of its count, "none" the count itself.
+    max_types: train on this many of the most frequent types; None for all.
+    seed: for the order in which words are visited.
     """
     try:
         import morfessor
     except ImportError:
-        raise TreetokError("the rival Morfessor needs morfessor: pip install 'treetok[eval]'") from None
+        raise TreetokError("the Morfessor baseline needs morfessor: pip install 'treetok[eval]'") from None
     if dampening not in DAMPENINGS:
-        raise TreetokError(
-            f"unknown dampening {dampening!r} of counts: choose one of {', '.join(map(repr, DAMPENINGS))}"
-        )
+        raise TreetokError(f"unknown dampening {dampening!r}: choose one of {', '.join(map(repr, DAMPENINGS))}")
     profile = profile_named(profile) if isinstance(profile, str) else profile
-    counts: dict[str, int] = {}
-    for word, times in word_counts.items():
-        if times > 0:
-            letters = profile.letters(word)
-            counts[letters] = counts.get(letters, 0) + times
+    counts = counts_by_letters({word: times for word, times in word_counts.items() if times > 0}, profile)
     contractions = frozenset(filter(CONTRACTION.fullmatch, counts))
     types = sorted(counts.keys() - contractions, key=lambda word: (-counts[word], word))
     if not types:
         raise TreetokError("there are no words to train Morfessor on")
-    of_types = len(types)
-    if most_types is not None:
-        types = types[: whole_number("most_types", most_types, least=1)]
+    all_types = len(types)
+    if max_types is not None:
+        types = types[: whole_number("max_types", max_types, least=1)]
     model = morfessor.BaselineModel()
     model.load_data([(counts[word], word) for word in sorted(types)], count_modifier=DAMPENINGS[dampening])
     with quiet_and_seeded(whole_number("seed", seed, least=0)):
         model.train_batch()
-    return MorfessorContestant(
-        model, profile, contractions, learned_from=len(types), of_types=of_types, dampening=dampening
+    return MorfessorTokenizer(
+        model, profile, contractions, trained_types=len(types), all_types=all_types, dampening=dampening
     )
 
 
 @contextmanager
 def quiet_and_seeded(seed: int) -> Iterator[None]:
-    """Morfessor draws from the random numbers that everybody shares, and paints dots: neither is to be noticed."""
+    """Seed the global generator that Morfessor draws from, restore it afterwards, and hide the progress bar."""
     from morfessor import utils
 
     state, shown = random.getstate(), utils.show_progress_bar
@@ -96,11 +90,11 @@ def quiet_and_seeded(seed: int) -> Iterator[None]:
         utils.show_progress_bar = shown
 
 
-class MorfessorContestant(WordwiseContestant):
-    """Cuts words by Viterbi over the morphs, known words like unknown ones; `trees` are its trees.
+class MorfessorTokenizer(PreTokenizedTokenizer):
+    """Segments all words, known or not, by Viterbi over the morphs; `trees` is its source of trees.
 
-    `vocabulary_size` is the number of its morphs, or None where the profile keeps case and spaces, since one morph
-    then stands for several tokens.
+    `vocabulary_size` is the number of morphs, or None where the profile keeps case and spaces: one morph then
+    stands for several tokens.
     """
 
     def __init__(
@@ -109,42 +103,41 @@ class MorfessorContestant(WordwiseContestant):
         profile: Profile,
         contractions: frozenset[str],
         *,
-        learned_from: int,
-        of_types: int,
+        trained_types: int,
+        all_types: int,
         dampening: str,
     ) -> None:
         self.model = model
         self.trees = MorfessorTrees(model)
         self.contractions = contractions
         self.lexicon_size: int = model.types + len(contractions)
-        self.learned_from, self.of_types = learned_from, of_types
+        self.trained_types, self.all_types = trained_types, all_types
         notes = [f"{self.lexicon_size} morphs"]
-        if learned_from < of_types:
-            notes.append(f"from the {learned_from} most frequent types")
+        if trained_types < all_types:
+            notes.append(f"from the {trained_types} most frequent types")
         if dampening != "ones":
-            notes.append({"log": "logarithms of counts", "none": "counts as they are"}[dampening])
+            notes.append({"log": "log counts", "none": "undampened counts"}[dampening])
         entries = None if profile.byte_fallback else self.lexicon_size
-        super().__init__(f"Morfessor Baseline ({', '.join(notes)})", entries, profile, self._cut_letters)
+        super().__init__(f"Morfessor Baseline ({', '.join(notes)})", entries, profile, self._viterbi)
 
-    def _cut_letters(self, word: str) -> CutWord:
+    def _viterbi(self, word: str) -> SegmentedWord:
         letters = self.profile.letters(word)
         morphs = [letters] if letters in self.contractions else self.trees.morphs(letters)
-        # The letters are the last characters of the word: a leading space stays with the first morph.
+        # The letters are the last characters of the word; a leading space goes with the first morph.
         pieces, start = [], len(word) - len(letters)
         for morph in morphs:
             pieces.append(word[start : start + len(morph)])
             start += len(morph)
         pieces[0] = word[: len(word) - len(letters)] + pieces[0]
-        return CutWord(tuple(pieces), tuple(pieces))
+        return SegmentedWord(tuple(pieces), tuple(pieces))
 
 
 class MorfessorTrees:
-    """The binary splits that Morfessor keeps of every word it was trained on, from the word down to the morphs.
+    """Trees from the binary splits that Morfessor stores for its training words, from the word down to its morphs.
 
-    A word it was not trained on has none: it is cut into morphs by Viterbi, and split between those where the
-    rarer side is most frequent among all that Morfessor has split or kept, else before the last morph; each side
-    goes on as a word by itself. Morfessor says nothing about the inside of morphs: there trees are
-    left-branching, which is the best of the trivial choices on English.
+    Other words are segmented into morphs by Viterbi and split at the morph boundary whose rarer side is most
+    frequent in Morfessor's analyses, the last boundary on ties; each side is then treated as a word of its own.
+    Inside morphs, which Morfessor does not analyse, trees are left-branching: the best trivial choice for English.
     """
 
     def __init__(self, model: BaselineModel) -> None:
@@ -152,7 +145,7 @@ class MorfessorTrees:
         self._analyses = model._analyses
 
     def morphs(self, letters: str) -> list[str]:
-        morphs: list[str] = self._model.viterbi_segment(letters, SMOOTHING, LONGEST_MORPH)[0]
+        morphs: list[str] = self._model.viterbi_segment(letters, SMOOTHING, MAX_MORPH_LENGTH)[0]
         return morphs
 
     def split_scores(self, words: Sequence[str]) -> list[list[float]]:
@@ -167,7 +160,7 @@ class MorfessorTrees:
                 continue
             middle = start + self._split(word[start:end])
             if middle == end:
-                # A morph: the nearer a split is to the end, the higher it lies.
+                # A morph is left-branching: splits closer to its end are higher in the tree.
                 for distance, split in enumerate(range(end - 2, start - 1, -1)):
                     scores[split] = -(depth + distance)
             else:
@@ -176,7 +169,7 @@ class MorfessorTrees:
         return scores
 
     def _split(self, letters: str) -> int:
-        """How many letters the left side of a string has; all of them where it is a morph."""
+        """Length of the left side of the split of a string; the whole length where it is a morph."""
         known = self._analyses.get(letters)
         if known is not None:
             return known.splitloc or len(letters)

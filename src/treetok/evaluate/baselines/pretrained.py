@@ -1,13 +1,12 @@
-"""Contestants by name: tokenizers that were trained elsewhere, and saved ones of our own.
+"""Tokenizers trained elsewhere: Hugging Face `tokenizers`, SentencePiece and tiktoken.
 
-A word is cut as it stands inside a sentence: behind another word and a space, which are taken off again. Pieces
-are slices of the word as given, found by where tokens begin and end, so they always join to the word: bytes of
-one character are one piece, and markers never show.
+A word is segmented as inside a sentence: another word and a space are put before it and removed again. Pieces
+are slices of the word itself, located by token offsets, so they always join to the word: the bytes of one
+character are one piece, and markers never show.
 """
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
@@ -15,13 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treetok.errors import TreetokError
-from treetok.evaluate.contestant import Contestant
-from treetok.evaluate.rivals.table import SUFFIXES as TABLES
-from treetok.evaluate.rivals.table import load_table
-from treetok.evaluate.rivals.treetok_tokenizer import TreeTokContestant
-from treetok.storage.format import HEAD
 from treetok.text import check_encodable
-from treetok.tokenizer import TreeTokenizer
 from treetok.tokens import byte_name
 
 if TYPE_CHECKING:
@@ -29,53 +22,15 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
     from tokenizers import Tokenizer
 
-TIKTOKEN = "tiktoken:"
-TOKENIZER_JSON = "tokenizer.json"
-# The beginning of a sentence that words are put into.
-BEFORE_THE_WORD = "a "
+# What precedes a word when it is segmented.
+CONTEXT = "a "
 
 Offsets = Iterable[tuple[int, int]]
 Loaded = TypeVar("Loaded")
 
 
-def load_contestant(spec: str | os.PathLike[str], name: str | None = None) -> Contestant:
-    """The tokenizer that `spec` names: a TreeTok tokenizer by name or directory, a `tokenizer.json` of Hugging
-    Face (or a directory that has one), a `.model` of SentencePiece, `tiktoken:` and the name of an encoding, or
-    a table of words and their tokens (`.cuts`, `.cuts.xz`).
-
-    >>> load_contestant("en").segment("blackbirds")
-    ['black', 'bird', 's']
-    """
-    if not isinstance(spec, str | os.PathLike):
-        raise TreetokError(f"a tokenizer has a name or a path, not {spec!r}")
-    given = os.fspath(spec)
-    if not isinstance(given, str) or not given:
-        raise TreetokError(f"a tokenizer has a name or a path, not {given!r}")
-    if given.startswith(TIKTOKEN):
-        return TiktokenContestant(load_encoding(given.removeprefix(TIKTOKEN)), name or given)
-    path = Path(given)
-    if path.is_dir() and not (path / HEAD).exists() and (path / TOKENIZER_JSON).exists():
-        path = path / TOKENIZER_JSON
-    if path.name.endswith(TABLES):
-        return load_table(path, name)
-    if path.suffix == ".json":
-        return HuggingFaceContestant(load_tokenizer_json(path), name or named_after(path))
-    if path.suffix == ".model":
-        return SentencePieceContestant(load_sentencepiece(path), name or named_after(path))
-    return TreeTokContestant(TreeTokenizer.load(spec), name or f"TreeTok {path.name}")
-
-
-def named_after(path: Path) -> str:
-    """A name that tells files called alike apart.
-
-    >>> named_after(Path("models/gpt2/tokenizer.json")), named_after(Path("models/t5.model"))
-    ('gpt2', 't5')
-    """
-    return (path.resolve().parent.name or path.stem) if path.name == TOKENIZER_JSON else path.stem
-
-
-class InSentence(ABC):
-    """What is cut inside a sentence; how text becomes tokens and offsets is for the kinds of it to say."""
+class PretrainedTokenizer(ABC):
+    """Segments words inside a sentence; subclasses say how text becomes tokens and offsets."""
 
     name: str
     vocabulary_size: int | None
@@ -87,21 +42,21 @@ class InSentence(ABC):
         check_encodable(word)
         if not word.strip():
             return []
-        offsets = self._offsets(BEFORE_THE_WORD + word)
-        before = len(BEFORE_THE_WORD)
-        return slices(word, [(start - before, end - before) for start, end in offsets])
+        offsets = self._offsets(CONTEXT + word)
+        shift = len(CONTEXT)
+        return slices(word, [(start - shift, end - shift) for start, end in offsets])
 
     @abstractmethod
     def tokenize(self, text: str) -> list[str]:
-        """Text to the tokens of this kind of tokenizer."""
+        """Split text into tokens."""
 
     @abstractmethod
     def _offsets(self, text: str) -> Offsets:
-        """Where the characters of each token begin and end."""
+        """Character offsets (start, end) of every token."""
 
 
 def slices(word: str, offsets: Offsets) -> list[str]:
-    """Cut a word where tokens end, but not inside other tokens: these share a character.
+    """Split a word where tokens end, except inside another token: such tokens share a character.
 
     >>> slices("naïve", [(-2, -1), (-1, 2), (2, 3), (2, 3), (3, 5)])
     ['na', 'ï', 've']
@@ -110,17 +65,17 @@ def slices(word: str, offsets: Offsets) -> list[str]:
     inside = {place for start, end in offsets for place in range(start + 1, end)}
     ends = {min(end, len(word)) for _, end in offsets} - inside - {0}
     pieces = [word[start:end] for start, end in pairwise(sorted({0, *ends, len(word)}))]
-    # The normaliser of a tokenizer may leave nothing of the last characters; then no token ends behind them.
+    # A normaliser may drop the last characters; then no token ends after them.
     if len(pieces) > 1 and len(word) not in ends:
         pieces[-2:] = [pieces[-2] + pieces[-1]]
     return pieces
 
 
-class HuggingFaceContestant(InSentence):
-    """A tokenizer of Hugging Face `tokenizers`."""
+class HuggingFaceTokenizer(PretrainedTokenizer):
+    """A Hugging Face `tokenizers` tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, name: str) -> None:
-        # Whoever saved the file may have left these on.
+        # Both may have been saved with the tokenizer.
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.name = name
@@ -137,8 +92,8 @@ class HuggingFaceContestant(InSentence):
         return offsets
 
 
-class SentencePieceContestant(InSentence):
-    """A model of SentencePiece."""
+class SentencePieceTokenizer(PretrainedTokenizer):
+    """A SentencePiece model."""
 
     def __init__(self, processor: SentencePieceProcessor, name: str) -> None:
         self.name = name
@@ -147,7 +102,7 @@ class SentencePieceContestant(InSentence):
 
     def tokenize(self, text: str) -> list[str]:
         check_encodable(text)
-        # By way of ids, so that every unknown character is the same unknown token.
+        # Through ids, so that all unknown characters give the same unknown token.
         tokens: list[str] = self._processor.id_to_piece(self._processor.encode(text))
         return tokens
 
@@ -155,14 +110,14 @@ class SentencePieceContestant(InSentence):
         try:
             offsets: Offsets = self._processor.encode(text, out_type="offset_mapping")["offsets"]
         except RuntimeError:
-            # Before version 0.2.2 of the package.
+            # sentencepiece before 0.2.2.
             pieces = self._processor.encode(text, out_type="immutable_proto").pieces
             offsets = [(piece.begin, piece.end) for piece in pieces]
         return offsets
 
 
-class TiktokenContestant(InSentence):
-    """An encoding of tiktoken."""
+class TiktokenTokenizer(PretrainedTokenizer):
+    """A tiktoken encoding."""
 
     def __init__(self, encoding: Encoding, name: str) -> None:
         self.name = name
@@ -171,22 +126,22 @@ class TiktokenContestant(InSentence):
 
     def tokenize(self, text: str) -> list[str]:
         check_encodable(text)
-        return [text_of_bytes(token) for token in self._bytes_of_tokens(text)]
+        return [bytes_as_text(token) for token in self._bytes_of_tokens(text)]
 
     def _offsets(self, text: str) -> Offsets:
-        # Tokens are bytes. One that begins or ends within a character has a share in the whole of it.
+        # Tokens are bytes. A token that starts or ends inside a character is taken to cover all of it.
         character_of_byte = [number for number, character in enumerate(text) for _ in character.encode()]
         ends = accumulate(map(len, self._bytes_of_tokens(text)), initial=0)
         return [(character_of_byte[start], character_of_byte[end - 1] + 1) for start, end in pairwise(ends)]
 
     def _bytes_of_tokens(self, text: str) -> list[bytes]:
-        # Text that looks like a special token is text.
+        # Special tokens in text are treated as plain text.
         return self._encoding.decode_tokens_bytes(self._encoding.encode_ordinary(text))
 
 
-def text_of_bytes(token: bytes) -> str:
+def bytes_as_text(token: bytes) -> str:
     """
-    >>> text_of_bytes(b" caf"), text_of_bytes(b"caf\\xc3")
+    >>> bytes_as_text(b" caf"), bytes_as_text(b"caf\\xc3")
     (' caf', 'caf<0xC3>')
     """
     try:
@@ -203,7 +158,7 @@ def load_tokenizer_json(path: Path) -> Tokenizer:
         from tokenizers import Tokenizer
     except ImportError:
         raise TreetokError(f"loading {path} needs tokenizers: pip install 'treetok[eval]'") from None
-    return loaded(path, "a tokenizer.json of Hugging Face", lambda: Tokenizer.from_file(str(path)))
+    return load_file(path, "a Hugging Face tokenizer.json", lambda: Tokenizer.from_file(str(path)))
 
 
 def load_sentencepiece(path: Path) -> SentencePieceProcessor:
@@ -211,11 +166,11 @@ def load_sentencepiece(path: Path) -> SentencePieceProcessor:
         from sentencepiece import SentencePieceProcessor
     except ImportError:
         raise TreetokError(f"loading {path} needs sentencepiece: pip install sentencepiece") from None
-    return loaded(path, "a model of SentencePiece", lambda: SentencePieceProcessor(model_file=str(path)))
+    return load_file(path, "a SentencePiece model", lambda: SentencePieceProcessor(model_file=str(path)))
 
 
-def loaded(path: Path, what: str, load: Callable[[], Loaded]) -> Loaded:
-    """Load a file, or say what is wrong with it: these libraries raise whatever they like."""
+def load_file(path: Path, what: str, load: Callable[[], Loaded]) -> Loaded:
+    """Load a file, or say what is wrong with it: these libraries raise exceptions of many types."""
     try:
         with path.open("rb"):
             pass
@@ -227,19 +182,19 @@ def loaded(path: Path, what: str, load: Callable[[], Loaded]) -> Loaded:
         raise TreetokError(f"{path} is not {what}: {one_line(error)}") from None
 
 
-def load_encoding(name: str) -> Encoding:
+def load_tiktoken(name: str) -> Encoding:
     try:
         import tiktoken
     except ImportError:
-        raise TreetokError(f"{TIKTOKEN}{name} needs tiktoken: pip install tiktoken") from None
+        raise TreetokError(f"tiktoken:{name} needs tiktoken: pip install tiktoken") from None
     known = tiktoken.list_encoding_names()
     if name not in known:
         raise TreetokError(f"tiktoken has no encoding {name!r}: choose one of {', '.join(sorted(known))}")
     try:
         return tiktoken.get_encoding(name)
     except Exception as error:
-        # Encodings are downloaded when first used; what is raised depends on how that fails.
-        raise TreetokError(f"tiktoken cannot get the encoding {name!r}: {one_line(error)}") from None
+        # Encodings are downloaded on first use; the exception depends on how that fails.
+        raise TreetokError(f"tiktoken cannot load the encoding {name!r}: {one_line(error)}") from None
 
 
 def one_line(error: Exception) -> str:

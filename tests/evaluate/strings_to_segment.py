@@ -1,4 +1,4 @@
-"""Strings that every contestant must cut without losing a letter."""
+"""Strings that every tokenizer must segment without losing a letter."""
 
 # Whole words, several words, accents, unseen letters, other writing, a combining mark, nothing at all.
 STRINGS = [

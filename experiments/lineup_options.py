@@ -1,0 +1,77 @@
+"""Options that experiments share: which tokenizers to compare, what to train baselines on, where results go."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from treetok import TreeTokenizer
+from treetok.errors import TreetokError
+from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE
+from treetok.evaluate.baselines.pre_tokenized import PreTokenization
+from treetok.evaluate.lineup import Lineup, build_lineup
+from treetok.progress import Progress
+
+
+def plain_parser(description: str) -> argparse.ArgumentParser:
+    """A parser that shows the description as written, with --out."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="where to write the result")
+    return parser
+
+
+def lineup_parser(description: str, baselines: str = "bpe,wordpiece,unigram") -> argparse.ArgumentParser:
+    """A parser with the options of the line-up."""
+    parser = plain_parser(description)
+    parser.add_argument("--model", action="append", default=[], help="a tokenizer to compare; may be repeated")
+    parser.add_argument(
+        "--against", default=baselines, help=f"baselines to train (default: {baselines or 'none'})"
+    )
+    parser.add_argument(
+        "--train-text", action="append", type=Path, default=[], help="text to train baselines on; may be repeated"
+    )
+    parser.add_argument("--vocab-size", type=int, default=DEFAULT_VOCAB_SIZE, help="of the baselines")
+    parser.add_argument(
+        "--profile", help=f"of the baselines (default: that of the first model, else {DEFAULT_PROFILE})"
+    )
+    parser.add_argument(
+        "--morfessor-types", type=int, metavar="N", help="train Morfessor on the N most frequent types"
+    )
+    return parser
+
+
+def add_gold(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
+
+
+def add_text(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--text", required=True, help="held-out text")
+
+
+def add_title(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--title", help="title of the section in the document, instead of the default")
+
+
+def lineup_of(options: argparse.Namespace, pre_tokenization: Sequence[PreTokenization] = ("equal",)) -> Lineup:
+    return build_lineup(
+        options.model,
+        [name for name in options.against.split(",") if name],
+        options.train_text,
+        vocab_size=options.vocab_size,
+        profile=options.profile,
+        pre_tokenization=pre_tokenization,
+        morfessor_types=options.morfessor_types,
+        progress=Progress(True),
+    )
+
+
+def only_tree_tokenizer(lineup: Lineup) -> TreeTokenizer:
+    """The one TreeTok model of a line-up that has a training text of the same profile."""
+    models = lineup.tree_tokenizers
+    if len(models) != 1 or lineup.training_text is None:
+        raise TreetokError("this experiment needs one TreeTok model (--model) and a text (--train-text)")
+    tokenizer = models[0].tokenizer
+    if lineup.profile.name != tokenizer.profile:
+        raise TreetokError(f"the model has the profile {tokenizer.profile}, not {lineup.profile.name}")
+    return tokenizer

@@ -1,0 +1,23 @@
+"""Word counts by the letters that trees are built over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treetok.text import Profile
+
+
+def counts_by_letters(word_counts: Mapping[str, int], profile: Profile) -> dict[str, int]:
+    """Counts of words that differ only in case or a leading space, added up where the profile gives them one tree.
+
+    >>> from treetok.text import profile_named
+    >>> counts_by_letters({" Walk": 2, "walk": 1, " ring": 3}, profile_named("lossless"))
+    {'walk': 3, 'ring': 3}
+    """
+    counts: dict[str, int] = {}
+    for word, times in word_counts.items():
+        letters = profile.letters(word)
+        counts[letters] = counts.get(letters, 0) + times
+    return counts

@@ -1,0 +1,68 @@
+"""BPE, WordPiece and Unigram from word counts, trained by the `tokenizers` library.
+
+Words are taken as they are: nothing is normalised, and no piece crosses a word boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from treetok.corpus.counts_as_text import counts_as_text
+from treetok.errors import TreetokError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SubwordModel = Literal["bpe", "wordpiece", "unigram"]
+
+
+def train_subwords(
+    model: SubwordModel,
+    word_counts: Mapping[str, int],
+    vocab_size: int,
+    *,
+    unknown: str | None = None,
+    special_tokens: Sequence[str] = (),
+    **options: Any,
+) -> Tokenizer:
+    """Train a tokenizer on words and their counts.
+
+    unknown: the unknown token; also the first special token.
+    special_tokens: further entries that the vocabulary has from the start.
+    options: passed on to the trainer (`initial_alphabet`, `limit_alphabet`, `continuing_subword_prefix`).
+
+    >>> sorted(train_subwords("bpe", {"low": 5, "lower": 2}, 8).get_vocab())
+    ['e', 'er', 'l', 'lo', 'low', 'o', 'r', 'w']
+    """
+    try:
+        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    except ImportError:
+        raise TreetokError(
+            "training BPE, WordPiece or Unigram needs tokenizers: pip install 'treetok[eval]' or 'treetok[train]'"
+        ) from None
+    options = {
+        "vocab_size": vocab_size,
+        "special_tokens": [*([unknown] if unknown else []), *special_tokens],
+        "show_progress": False,
+        **options,
+    }
+    tokenizer: Tokenizer
+    trainer: Any
+    if model == "bpe":
+        tokenizer = Tokenizer(models.BPE(unk_token=unknown))
+        trainer = trainers.BpeTrainer(**options)
+    elif model == "wordpiece":
+        tokenizer = Tokenizer(models.WordPiece(unk_token=unknown) if unknown else models.WordPiece())
+        trainer = trainers.WordPieceTrainer(**options)
+    elif model == "unigram":
+        tokenizer = Tokenizer(models.Unigram())
+        trainer = trainers.UnigramTrainer(unk_token=unknown, **options)
+    else:
+        raise TreetokError(f"unknown subword model {model!r}: choose 'bpe', 'wordpiece' or 'unigram'")
+    # The trainers take text, not counts: words are written out, separated by a character that none of them has.
+    characters = set[str]().union(*word_counts)
+    separator = next(chr(code) for code in range(len(characters) + 1) if chr(code) not in characters)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(separator, "removed")
+    tokenizer.train_from_iterator(counts_as_text(word_counts, separator), trainer)
+    return tokenizer
