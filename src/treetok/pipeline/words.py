@@ -40,7 +40,8 @@ class CountedText:
         sequence: WordSequence = self.artefacts[IDS]
         return sequence
 
-    def count_text(
+
+def count_text(
     corpus: Any, options: TrainOptions, run: Run, progress: Progress, max_words: int = 0
 ) -> CountedText:
     """Read the corpus once. `max_words` is the number of running words to keep in order, 0 for none."""

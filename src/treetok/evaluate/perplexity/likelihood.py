@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from treetok.errors import TreetokError
@@ -19,7 +19,7 @@ from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.perplexity.batches import plan_batches
 from treetok.evaluate.perplexity.config import PerplexityConfig
 from treetok.evaluate.perplexity.language_model import TokenLanguageModel
-from treetok.evaluate.perplexity.windows import IGNORED, EncodedSentences, adjacent_windows
+from treetok.evaluate.perplexity.windows import IGNORED, EncodedSentences, adjacent_windows, overlapping_windows
 from treetok.model.device import chosen_device
 from treetok.model.training.schedule import warmup_cosine
 
@@ -144,3 +144,41 @@ def learning_rate_factor(step: int, steps: int, warm_up: float) -> float:
     warm_up_steps = max(1, round(warm_up * steps))
     # The first step is taken at 1 / warm_up_steps of the rate, not at 0.
     return warmup_cosine(max(step, min(step + 1, warm_up_steps)), warm_up_steps, steps, final_ratio=0.1)
+
+
+# ---- scoring
+
+
+@torch.no_grad()
+def score_sentences(
+    model: TokenLanguageModel, sentences: EncodedSentences, lengths: Sequence[int], config: PerplexityConfig
+) -> list[float]:
+    """Nats of every sentence; `lengths` are in characters."""
+    model.eval()
+    nats = torch.zeros(len(lengths), dtype=torch.float64, device=sentences.device)
+    windows: list[tuple[int, int, int, int]] = []
+    room = config.characters_per_step
+    by_length = sorted(range(len(lengths)), key=lambda number: int(sentences.lengths[number]))
+    for place, number in enumerate(by_length):
+        windows += overlapping_windows(number, int(sentences.lengths[number]), config.context_length)
+        room -= lengths[number]
+        if room <= 0 or place == len(by_length) - 1:
+            add_nats(model, sentences, windows, nats, config.context_length)
+            windows, room = [], config.characters_per_step
+    return nats.tolist()
+
+
+def add_nats(
+    model: TokenLanguageModel,
+    sentences: EncodedSentences,
+    windows: list[tuple[int, int, int, int]],
+    nats: Tensor,
+    max_width: int,
+) -> None:
+    """Add the nats of the measured tokens of every window to those of its sentence."""
+    input_BT, target_BT = sentences.windows([window[:3] for window in windows], max_width)
+    nats_BT = model.nats(input_BT, target_BT).double()
+    skipped_B = torch.tensor([measured - start for _, start, _, measured in windows], device=nats.device)
+    is_measured_BT = torch.arange(nats_BT.shape[1], device=nats.device) >= skipped_B[:, None]
+    sentence_B = torch.tensor([window[0] for window in windows], device=nats.device)
+    nats.index_add_(0, sentence_B, (nats_BT * is_measured_BT).sum(1))
