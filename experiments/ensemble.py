@@ -11,7 +11,6 @@ from pathlib import Path
 
 from lineup_options import add_gold, plain_parser
 from result_files import report_comparison
-
 from treetok.cli.script import run
 from treetok.evaluate.baselines import DEFAULT_PROFILE
 from treetok.evaluate.compare import compare

@@ -14,9 +14,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+
 from lineup_options import lineup_of, lineup_parser, only_tree_tokenizer
 from result_files import report_grid
-
 from treetok.cli.script import run
 from treetok.errors import TreetokError
 from treetok.sources import scores_of_words

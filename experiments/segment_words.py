@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 
 from lineup_options import lineup_of, lineup_parser
-
 from treetok.cli.script import run
 from treetok.corpus import count_words
 from treetok.errors import TreetokError

@@ -10,7 +10,6 @@ from pathlib import Path
 from case_study import WORDS
 from lineup_options import plain_parser
 from result_files import save
-
 from treetok import TreeTokenizer
 from treetok.cli.script import run
 

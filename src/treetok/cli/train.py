@@ -56,9 +56,7 @@ def add_command(commands: Any) -> None:
     )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")
-    add(
-        "--memory-limit", type=parse_bytes, help="memory for counting before rare words are dropped (default: 4GB)"
-    )
+    add("--memory-limit", help="memory for counting before rare words are dropped (default: 4GB)")
     add(
         "--prior",
         type=int,
@@ -107,6 +105,8 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = {name: value for name, value in vars(arguments).items() if name not in OF_THE_COMMAND}
     if "settings" in chosen:
         chosen["settings"] = dict(map(parse_setting, chosen["settings"]))
+    if "memory_limit" in chosen:
+        chosen["memory_limit"] = parse_bytes(chosen["memory_limit"])
     options = TrainOptions(**chosen)
     trained = train(
         [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus],
@@ -119,7 +119,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     tokenizer = TreeTokenizer(trained.state)
     tokenizer.save(arguments.output)
-    print(summary(trained))
+    if not arguments.quiet:
+        print(summary(trained))
     print(f"{arguments.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
 
 

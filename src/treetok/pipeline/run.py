@@ -50,7 +50,8 @@ class Artefacts:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage that is done. `seconds` and `peak_memory` are those of the run that did it."""
+    """A stage that is done. `seconds` are those of all runs that worked on it (but for one that was killed
+    outright), `peak_memory` that of the run that finished it."""
 
     inputs: dict[str, Any]
     sha256: dict[str, str]
@@ -71,7 +72,8 @@ class Run:
     identity: dict[str, Any]
     is_writer: bool = True
     records: dict[str, StageRecord] = field(default_factory=dict)
-    started: dict[str, Any] = field(default_factory=dict)
+    # Stages that were begun: their inputs, and the seconds spent so far.
+    started: dict[str, dict[str, Any]] = field(default_factory=dict)
     done_before: set[str] = field(default_factory=set)
     # The stage under way.
     current: str = ""
@@ -93,10 +95,13 @@ class Run:
         place = checked_target(directory, (), RUN)
         if not has_file(place, RUN):
             return cls(place, described, is_writer)
+        saved = read_json(find_file(place, RUN))
         if not resume:
-            raise TreetokError(f"{place} has an earlier run: resume it, or remove {place} to begin anew")
+            if has_models(saved):
+                raise TreetokError(f"{place} has an earlier run: resume it, or remove {place} to begin anew")
+            return cls(place, described, is_writer)
         run = cls(place, described, is_writer)
-        run._load(read_json(find_file(place, RUN)))
+        run._load(saved)
         return run
 
     def _load(self, saved: Any) -> None:
@@ -139,12 +144,16 @@ class Run:
         self._start(name, described)
         began = time.monotonic()
         reset_peak_memory()
-        values, figures = work()
+        try:
+            values, figures = work()
+        except BaseException:
+            self._add_seconds(name, time.monotonic() - began)
+            raise
         contents = {file: formats[file].dump(value) for file, value in values.items()}
         sha256 = {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
-        seconds = round(time.monotonic() - began, 2)
+        earlier = self.started.pop(name, {}).get("seconds", 0.0)
+        seconds = round(earlier + time.monotonic() - began, 2)
         self.records[name] = StageRecord(described, sha256, figures, seconds, peak_memory())
-        self.started.pop(name, None)
         self._save(contents)
         self._remove_checkpoints(name)
         self.current = before
@@ -185,11 +194,21 @@ class Run:
         folder = self.folder(name)
         if folder is None or not self.is_writer:
             return
-        if self.started.get(name) != inputs and folder.exists():
-            with contextlib.suppress(FileNotFoundError):
-                shutil.rmtree(folder)
-        self.started[name] = inputs
-        self._save({})
+        if self.started.get(name, {}).get("inputs") != inputs:
+            self.started[name] = {"inputs": inputs, "seconds": 0.0}
+            if folder.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+        if self.records:
+            # Before the first stage is done there is nothing to come back to.
+            self._save({})
+
+    def _add_seconds(self, name: str, seconds: float) -> None:
+        """The time of a stage that was stopped counts, too."""
+        if name in self.started:
+            self.started[name]["seconds"] += seconds
+            if self.records:
+                with contextlib.suppress(TreetokError):
+                    self._save({})
 
     def _remove_checkpoints(self, name: str) -> None:
         """Of a stage that is done, nothing but the artefacts and the log is of use."""
@@ -214,6 +233,12 @@ class Run:
         }
         head = (json.dumps(run, ensure_ascii=False, indent=1) + "\n").encode()
         save_atomically(self.directory, contents | {RUN: head}, RUN)
+
+
+def has_models(saved: Any) -> bool:
+    """Whether a run has begun to train: what came before takes a minute, and need not be protected."""
+    stages = [*saved.get("stages", {}), *saved.get("started", {})] if isinstance(saved, dict) else ["member"]
+    return any(name.startswith("member") for name in stages)
 
 
 def read_json(path: Path) -> Any:

@@ -71,6 +71,7 @@ def count_text(
                 if not builder.is_full():
                     builder.add(chunks)
         counts = counter.counts()
+        frequent_words(counts, options.min_word_count)
         figures = {"words": sum(counts.values()), "distinct_words": len(counts), "dropped_words": counter.dropped}
         if counter.dropped:
             warnings.warn(
@@ -128,9 +129,11 @@ def digests(items: Any) -> Iterator[bytes]:
             try:
                 with Path(item).open("rb") as file:
                     yield hashlib.file_digest(file, "sha256").digest()
+            except FileNotFoundError:
+                raise TreetokError(f"no such file: {item}") from None
+            except IsADirectoryError:
+                raise TreetokError(f"{item} is a directory, not a text file") from None
             except OSError as error:
-                missing = isinstance(error, FileNotFoundError)
-                text = f"no such file: {item}" if missing else f"cannot read {item}: {error.strerror or error}"
-                raise TreetokError(text) from None
+                raise TreetokError(f"cannot read {item}: {error.strerror or error}") from None
         else:
             yield hashlib.sha256(str(item).encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,317 @@
+"""From text to a tokenizer with neural trees."""
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+
+from minute import MINUTE, files_of  # noqa: E402
+from synthetic import Language  # noqa: E402
+
+from treetok import TreeTokenizer, TreetokError, TreetokWarning  # noqa: E402
+from treetok.model import presets  # noqa: E402
+from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary  # noqa: E402
+from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
+from treetok.model.device import chosen_device  # noqa: E402
+from treetok.model.ensemble import EnsembleMember  # noqa: E402
+from treetok.model.network.composition import CompositionModel  # noqa: E402
+from treetok.pipeline.artefacts import load_trees  # noqa: E402
+
+TEXT, _ = Language().text(1500)
+
+
+def train(corpus, preset=MINUTE, **options):
+    return TreeTokenizer.train(
+        corpus, 300, "neural", "uncased", progress=False, device="cpu", preset=preset, **options
+    )
+
+
+def test_a_tokenizer_is_trained_saved_and_loaded(tmp_path):
+    long_word = "walkingly" * 5
+    tokenizer = train([TEXT, long_word], directory=tmp_path / "training")
+    settings = tokenizer.settings
+    assert (settings["trees"], settings["preset"]) == ("neural", "custom")
+    assert [settings["stages"][f"member-{k}"]["steps"] for k in (1, 2)] == [12, 12]
+    assert [settings["stages"][f"member-{k}"]["seed"] for k in (1, 2)] == [0, 1]
+    assert 0 <= settings["stages"]["vocabulary"]["parser_agreement_unseen"] <= 1
+    assert settings["unseen_words"] > 10
+    assert settings["versions"].keys() == {"treetok", "python", "numpy", "torch"}
+    assert len(settings["text_sha256"]) == 64
+    tokenizer.save(tmp_path / "tokenizer")
+    again = TreeTokenizer.load(tmp_path / "tokenizer")
+    for word in ["many", long_word, "never§seen東", "unblorked"]:
+        assert again.tree(word).brackets() == tokenizer.tree(word).brackets()
+        assert again.segment(word) == tokenizer.segment(word)
+        assert "".join(again.segment(word)) == word
+    for member in ("member-1", "member-2"):
+        lines = (tmp_path / "training" / member / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        assert json.loads(lines[-1])["step"] == 12
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    for name, directory in (("one", None), ("other", tmp_path / "training")):
+        train(iter([TEXT]), seed=5, directory=directory).save(tmp_path / name)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
+    train(iter([TEXT]), seed=6).save(tmp_path / "third")
+    assert files_of(tmp_path / "one") != files_of(tmp_path / "third")
+
+
+def test_known_words_have_the_trees_of_the_ensemble_and_others_those_of_the_parser(tmp_path):
+    tokenizer = train([TEXT, "walkingwalking walkingwalking"], directory=tmp_path)
+    decoded = load_trees((tmp_path / "trees.safetensors").read_bytes())
+    lexicon, parser = tokenizer.state.lexicon, tokenizer.state.source
+    assert "walkingwalking" not in decoded
+    differing = 0
+    for word, scores in decoded.items():
+        stored = lexicon.scores(word)
+        # A rare word is left out of the lexicon only where the parser gives it the same tree.
+        assert tokenizer.tree(word).scores() == scores
+        differing += stored is not None and np.argmax(parser.split_scores([word])[0]) != np.argmax(scores)
+    assert differing > 0
+    # Longer than any chart.
+    from_parser = parser.split_scores(["walkingwalking"])[0]
+    top = tokenizer.tree("walkingwalking").scores().index(0)
+    assert top == int(np.argmax(from_parser))
+
+
+def test_the_parser_learns_from_pseudo_words_too():
+    without, with_them = (train([TEXT], settings={"pseudo_words": strings}) for strings in (0, 40))
+    strings = [tokenizer.settings["stages"]["trees"]["pseudo_words"] for tokenizer in (without, with_them)]
+    # There are hardly any strings that look like words of so regular a language, but are none.
+    assert strings[0] == 0 < strings[1] <= 40
+    weights = [tokenizer.state.source.weights["letter"] for tokenizer in (with_them, without)]
+    assert not np.array_equal(*weights)
+
+
+def test_morphemes_that_the_trees_of_other_members_suggest(tmp_path):
+    preset = dataclasses.replace(MINUTE, ensemble=(*MINUTE.ensemble, MorphemeConfig("trees", 200)))
+    tokenizer = train([TEXT], preset, directory=tmp_path)
+    assert tokenizer.settings["stages"]["morphemes-3"]["method"] == "trees"
+    suggested = json.loads((tmp_path / "morphemes-3.json").read_text(encoding="utf-8"))["morphemes"]
+    assert suggested
+    # The parser is told of those alone.
+    assert set(tokenizer.state.source.morphemes) == {string for string in suggested if len(string) <= 8}
+    with pytest.raises(TreetokError, match="the first member of an ensemble has no trees"):
+        dataclasses.replace(MINUTE, ensemble=(MorphemeConfig("trees"),))
+
+
+def test_text_for_the_lexicon_alone(tmp_path):
+    further = tmp_path / "further.txt"
+    further.write_text("zebra zebra quagga quagga\n", encoding="utf-8")
+    plain, more = train([TEXT]), train([TEXT], lexicon_text=[further])
+    assert more.state.lexicon.scores("zebra") is not None
+    assert plain.state.lexicon.scores("zebra") is None
+    assert more.settings["words_in_corpus"] == plain.settings["words_in_corpus"]
+    assert more.token_to_id("zebra") is None
+
+
+def test_gold_is_watched(tmp_path, capsys):
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("walked\twalk ed\nlighthouse\tlight house\n", encoding="utf-8")
+    train([TEXT], gold=[gold], directory=tmp_path / "training")
+    log = (tmp_path / "training" / "member-2" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    counted, dropped = json.loads(log[-1])["recall_gold"]
+    assert 0 <= dropped <= 100
+    assert 0 <= counted <= 100
+    # With progress off nothing is shown.
+    assert capsys.readouterr().err == ""
+    gold.write_text("walked\twalk\n", encoding="utf-8")
+    with pytest.raises(TreetokError, match=r"gold\.tsv"):
+        train([TEXT], gold=[gold])
+
+
+def test_an_ensemble_that_cannot_be_decoded_is_refused_before_it_is_trained():
+    with pytest.raises(TreetokError, match="trees of one model, not of an ensemble"):
+        dataclasses.replace(MINUTE, decoding=GREEDY)
+    with pytest.raises(TreetokError, match="at least one member"):
+        dataclasses.replace(MINUTE, ensemble=())
+
+
+def test_a_member_is_kept_in_a_file(tmp_path):
+    morphemes = MorphemeVocabulary("ab\n", ["ab", "ba"])
+    torch.manual_seed(0)
+    member = EnsembleMember(CompositionModel(MINUTE.model.composition, len(morphemes)), morphemes)
+    path = tmp_path / "member-1.safetensors"
+    member.save(path)
+    again = EnsembleMember.load(path)
+    assert (again.morphemes.characters, again.morphemes.longer) == (["\n", "a", "b"], ["ab", "ba"])
+    for name, weight in member.composition.state_dict().items():
+        assert torch.equal(again.composition.state_dict()[name], weight.half().float())
+    words = ["abab", "ba", "baaab"]
+    for one, other in zip(*(CompositionTrees([m]).split_scores(words) for m in (member, again)), strict=True):
+        assert one.tolist() == other.tolist()
+    whole = path.read_bytes()
+    for broken in (b"", whole[:-5], whole.replace(b"heads", b"hands"), b"x" * len(whole)):
+        path.write_bytes(broken)
+        with pytest.raises(TreetokError, match=r"member-1\.safetensors is damaged"):
+            EnsembleMember.load(path)
+    with pytest.raises(TreetokError, match="cannot read"):
+        EnsembleMember.load(tmp_path / "none.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "options", "message"),
+    [
+        ([], {}, "the corpus has no words"),
+        (["word"], {}, "the corpus is too small to train on: its only word is 'word'"),
+        (["abcdefghijklm nopqrstuvwxyz"], {}, "all words of the corpus are too long"),
+        (["a b a b"], {}, "too few to learn trees from; choose trees from counts"),
+        ([TEXT], {"preset": "huge"}, "unknown preset 'huge': choose best, fast, tiny, paper"),
+        ([TEXT], {"device": "tpu"}, "unknown device 'tpu': choose auto, cpu or cuda"),
+        ([TEXT], {"resume": True}, "there is nothing to resume: no directory was given"),
+        ([TEXT], {"preset": ["tiny"]}, "unknown preset"),
+        ([TEXT], {"directory": ""}, "it is not the name of a directory"),
+        ([TEXT], {"directory": 5}, "it is not the name of a directory"),
+        ([TEXT], {"directory": "a\0b"}, "cannot save to"),
+        ([TEXT], {"seed": 1 << 70}, "seed must be at most"),
+        ([TEXT], {"vocab_size": 10}, "a vocabulary of 10 is too small: 2. characters of the text"),
+        (
+            [TEXT],
+            {"settings": {"training.step": 3}},
+            "unknown setting 'training.step': did you mean 'training.steps'",
+        ),
+        ([TEXT], {"settings": {"training.steps": 0}}, "steps must be at least 1"),
+        ([TEXT], {"minutes": 0}, "minutes must be a number above 0"),
+        ([TEXT], {"minutes": 1e-9}, "--minutes 1e-09 is too short"),
+        ([TEXT], {"lexicon_text": ["nowhere.txt"]}, "no such file: nowhere.txt"),
+        ({"word": 3}, {}, "are learned from running text, not from word counts"),
+    ],
+)
+def test_what_cannot_be_learned_from(corpus, options, message):
+    with pytest.raises(TreetokError, match=message):
+        options = {"vocab_size": 300, "device": "cpu", "preset": MINUTE} | options
+        TreeTokenizer.train(corpus, trees="neural", profile="uncased", progress=False, **options)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_no_gpu_where_one_is_asked_for():
+    assert chosen_device("auto") == "cpu"
+    with pytest.raises(TreetokError, match="no GPU for device 'cuda': PyTorch sees none here"):
+        chosen_device("cuda")
+    with pytest.raises(TreetokError, match="no GPU"):
+        TreeTokenizer.train([TEXT], 300, device="cuda", progress=False)
+
+
+def test_presets_are_fitted_to_a_small_text():
+    for preset in presets.PRESETS.values():
+        fitted = preset.for_text(1000, seed=3)
+        assert fitted.training.seed == fitted.distillation.seed == 3
+        assert fitted.training.warmup_steps < fitted.training.steps
+        assert preset.for_text(10**12, seed=0).training.steps == preset.training.steps
+    assert [config.method for config in presets.PRESETS["best"].ensemble] == [
+        "bpe",
+        "unigram",
+        "stems",
+        "trees",
+        "unigram",
+    ]
+
+
+def test_rare_words_may_be_left_out():
+    assert train([TEXT, "once upon"], min_word_count=2).vocab_size == 300
+
+
+def test_a_time_budget_ends_training_early(tmp_path):
+    preset = dataclasses.replace(
+        MINUTE, training=dataclasses.replace(MINUTE.training, steps=10**6), max_epochs=10**9, pseudo_words=50
+    )
+    tokenizer = train([TEXT], preset, minutes=0.2)
+    assert all(1 <= tokenizer.settings["stages"][f"member-{k}"]["steps"] < 10**6 for k in (1, 2))
+    assert tokenizer.vocab_size == 300
+
+
+# ---- resuming
+
+
+def test_resuming_a_finished_run_trains_no_more(tmp_path):
+    first = train([TEXT], directory=tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path.is_file()}
+    with pytest.raises(TreetokError, match="has an earlier run: resume it, or remove"):
+        train([TEXT], directory=tmp_path)
+    again = train([TEXT], directory=tmp_path, resume=True)
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path.is_file()} == before
+    assert first.state.entries == again.state.entries
+
+
+def test_resuming_nothing_begins(tmp_path):
+    assert train([TEXT], directory=tmp_path / "new", resume=True).vocab_size == 300
+
+
+def test_another_vocabulary_redoes_the_last_stage_alone(tmp_path):
+    train([TEXT], directory=tmp_path)
+    before = (tmp_path / "parser.safetensors").stat().st_mtime_ns
+    larger = TreeTokenizer.train(
+        [TEXT], 320, "neural", "uncased", progress=False, preset=MINUTE, directory=tmp_path, resume=True
+    )
+    assert larger.vocab_size == 320
+    assert (tmp_path / "parser.safetensors").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("corpus", "options", "message"),
+    [
+        ([TEXT + " one more"], {}, "another training: text: "),
+        ([TEXT], {"seed": 4}, "another training: seed: 0 there, 4 here"),
+        ([TEXT], {"settings": {"training.steps": 13}}, "another training: training: steps: 12 there, 13 here"),
+        ([TEXT], {"preset": "tiny"}, "another training: preset: custom there, tiny here"),
+    ],
+)
+def test_the_run_of_another_training_is_refused(tmp_path, corpus, options, message):
+    train([TEXT], directory=tmp_path)
+    before = (tmp_path / "member-1.safetensors").read_bytes()
+    with pytest.raises(TreetokError, match=message):
+        train(corpus, directory=tmp_path, resume=True, **options)
+    assert (tmp_path / "member-1.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"damaged")])
+@pytest.mark.parametrize(
+    ("file", "stage"),
+    [
+        ("words.tsv", "words"),
+        ("word_ids.safetensors", "words"),
+        ("morphemes-1.json", "morphemes-1"),
+        ("member-2.safetensors", "member-2"),
+        ("trees.safetensors", "trees"),
+        ("parser.safetensors", "parser"),
+        ("unseen_words.txt", "parser"),
+        ("lexicon.safetensors", "lexicon"),
+        ("vocabulary.tsv", "vocabulary"),
+    ],
+)
+def test_damaged_artefacts_are_made_again(finished_run, tmp_path, file, stage, damage):
+    directory, expected = finished_run
+    shutil.copytree(directory, tmp_path / "training")
+    damage(tmp_path / "training" / file)
+    with pytest.warns(TreetokWarning, match=rf"{file} is (missing|damaged): the stage '{stage}' is done again"):
+        again = train([TEXT], directory=tmp_path / "training", resume=True)
+    again.save(tmp_path / "tokenizer")
+    assert files_of(tmp_path / "tokenizer") == expected
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    train([TEXT], directory=folder / "training").save(folder / "tokenizer")
+    return folder / "training", files_of(folder / "tokenizer")
+
+
+def test_a_record_that_cannot_be_read(tmp_path):
+    train([TEXT], directory=tmp_path)
+    for content in ("{", "[]", '{"version": 1}', '{"version": 99}'):
+        (tmp_path / "run.json").write_text(content, encoding="utf-8")
+        with pytest.raises(TreetokError, match=r"run\.json is (damaged|of another version)"):
+            train([TEXT], directory=tmp_path, resume=True)
+
+
+def test_options_of_neural_trees_alone():
+    for option in ({"preset": "tiny"}, {"device": "cpu"}, {"minutes": 3}, {"settings": {"a": 1}}, {"gold": ["x"]}):
+        with pytest.raises(TreetokError, match="is for trees='neural' alone"):
+            TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
+    for option in ({"directory": "x"}, {"resume": True}):
+        with pytest.raises(TreetokError, match="directory and resume are for trees='neural' alone"):
+            TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
