@@ -20,7 +20,6 @@ from result_files import report_grid
 from treetok.cli.script import run
 from treetok.errors import TreetokError
 from treetok.sources import scores_of_words
-from treetok.sources.tokenizer import TokenizerTrees
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from treetok.vocabulary.compact import TopDownCuts
 
@@ -103,7 +102,7 @@ def main() -> None:
     model = only_tree_tokenizer(lineup)
     counts = lineup.word_counts
     words = sorted(counts, key=lambda word: (-counts[word], word))[: options.words]
-    scores = scores_of_words(TokenizerTrees(model.state), words)
+    scores = scores_of_words(model.state, words)
     nodes = SharedNodes([(word, scores[word], counts[word]) for word in words])
 
     def tokens(**choice: object) -> int:

@@ -5,6 +5,7 @@ from treetok.errors import TreetokError, TreetokWarning
 from treetok.sources import TreeSource
 from treetok.tokenizer import Encoding, TreeTokenizer
 from treetok.tree import Tree
+from treetok.version import __version__
 
 __all__ = [
     "DecodeStream",
@@ -14,5 +15,5 @@ __all__ = [
     "TreeTokenizer",
     "TreetokError",
     "TreetokWarning",
+    "__version__",
 ]
-__version__ = "0.1.0"

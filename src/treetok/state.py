@@ -47,6 +47,14 @@ class TokenizerState:
         # In order: the last digits of a score may depend on what it is computed together with.
         return scores | scores_of_words(self.source, sorted(unseen))
 
+    def split_scores(self, words: Sequence[str]) -> list[Sequence[float]]:
+        """A tokenizer is a source of trees, also for words of another profile: they are looked up in the letters
+        that this tokenizer knows, so that `Café` has the tree of `cafe` where accents are stripped."""
+        align = profile_named(self.profile).align
+        letters = [align(word) for word in words]
+        scores = self.scores_of_letters(dict.fromkeys(letters))
+        return [scores[word] for word in letters]
+
     @cached_property
     def table(self) -> TokenTable:
         """Tokens by id and ids by token, worked out once."""

@@ -22,7 +22,6 @@ from treetok.evaluate.trees import (
     tree_sources,
 )
 from treetok.sources import TreeSource, scores_of_words
-from treetok.sources.tokenizer import TokenizerTrees
 from treetok.text import profile_named
 from treetok.tree import walk_spans
 
@@ -77,7 +76,7 @@ def test_random_trees_split_every_span_anywhere_with_equal_chances():
 def test_trees_over_strings_are_those_of_the_tokenizer(request, name):
     """`TreeTokenizer.tree` puts the boundaries between words on top as well."""
     tokenizer = request.getfixturevalue(name)
-    source = OverStrings(TokenizerTrees(tokenizer.state), name)
+    source = OverStrings(tokenizer.state, name)
     strings = ["lighthouses", "fielder's", "chain-gang", "Weren't", "a", "walked", "qxzvj", "mother-in-law's"]
     for string in strings:
         tree = Tree(string, source.split_scores([string])[0])

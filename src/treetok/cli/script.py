@@ -1,4 +1,4 @@
-"""Scripts beside the package (`tools/`, `experiments/`): faults of their input are one line, not a traceback."""
+"""Scripts beside the package (`experiments/`): faults of their input are one line, not a traceback."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from treetok.corpus.letter_counts import counts_by_letters
 from treetok.sources import CountTrees, TreeSource, scores_of_words
-from treetok.sources.tokenizer import TokenizerTrees
 from treetok.text import Profile, profile_named
 from treetok.tree import split_depths
 
@@ -145,7 +144,7 @@ def tree_sources(
     profile = profile_named(profile) if isinstance(profile, str) else profile
     sources: dict[str, TreeSource] = {}
     for named in tokenizers:
-        sources[named.name] = TokenizerTrees(named.tokenizer.state)
+        sources[named.name] = named.tokenizer.state
         sources[f"{named.name}, parser alone"] = named.tokenizer.state.source
     sources |= {
         "left-branching": LeftBranching(),

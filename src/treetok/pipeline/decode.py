@@ -138,6 +138,7 @@ def decode_text(
         trees = decoding.decode(decoding.run.folder(stage), members, words, "decoding trees")
         return {file: trees}, {"words": len(trees)}
 
+    inputs = {**inputs, "decoding": dataclasses.asdict(decoding.preset.decoding)}
     trees: dict[str, Sequence[float]] = decoding.run.stage(stage, inputs, {file: TREES}, work)[file]
     return trees
 

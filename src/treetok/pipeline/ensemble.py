@@ -82,6 +82,7 @@ class EnsembleTraining:
         }
         if config.method == "trees":
             inputs["members"] = dict(sha256)
+            inputs["decoding"] = dataclasses.asdict(self.preset.decoding)
 
         def work() -> Made:
             counts = chart_words(self.sequence(), self.preset.model)
@@ -132,7 +133,7 @@ class EnsembleTraining:
         self, trainer: Trainer, members: Sequence[EnsembleMember], morphemes: MorphemeVocabulary, number: int
     ) -> None:
         """Train to the end, or to the end of the budget."""
-        folder = self.run.folder(f"member-{number + 1}")
+        folder = self.run.place(f"member-{number + 1}")
         restore(folder, lambda place: load_checkpoint(trainer, place))
         trainer.seconds = trainer.seconds_before + self.budget.for_member()
         first, steps = trainer.step, trainer.config.steps

@@ -57,7 +57,7 @@ class TrainOptions:
     """
 
     vocab_size: int = 30_000
-    trees: str | TreeSource | TokenizerState = "neural"
+    trees: str | TreeSource = "neural"
     profile: str = "lossless"
     seed: int = 0
     special_tokens: Sequence[str] | None = None

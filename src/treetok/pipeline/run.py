@@ -93,6 +93,9 @@ class Run:
                 raise TreetokError("there is nothing to resume: no directory was given")
             return cls(None, described)
         place = checked_target(directory, (), RUN)
+        if not is_writer and not resume:
+            # What another process is about to write there is none of this one's business.
+            return cls(None, described)
         if not has_file(place, RUN):
             return cls(place, described, is_writer)
         saved = read_json(find_file(place, RUN))
@@ -124,9 +127,13 @@ class Run:
                 " choose another directory, or remove it to begin anew"
             )
 
-    def folder(self, stage: str) -> Path | None:
-        """Where a stage keeps its checkpoints and logs."""
+    def place(self, stage: str) -> Path | None:
+        """Where the checkpoints and logs of a stage are."""
         return None if self.directory is None else self.directory / stage
+
+    def folder(self, stage: str) -> Path | None:
+        """The same, for a process that may write there."""
+        return self.place(stage) if self.is_writer else None
 
     def stage(
         self,

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from treetok import __version__
 from treetok.corpus.counting import to_be_read_twice
 from treetok.corpus.letter_counts import counts_by_letters
 from treetok.errors import TreetokError
@@ -29,6 +28,7 @@ from treetok.segment import Segmenter
 from treetok.sources.agreement import segmentation_agreement
 from treetok.state import TokenizerState
 from treetok.text import profile_named
+from treetok.version import __version__
 
 VOCABULARY_FILE = "vocabulary.tsv"
 

@@ -15,7 +15,6 @@ from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, score_words
 from treetok.progress import Progress
 from treetok.sources import CountTrees, TreeSource
-from treetok.sources.tokenizer import TokenizerTrees
 from treetok.state import TokenizerState
 from treetok.storage import load_state
 from treetok.text import profile_named
@@ -45,7 +44,7 @@ def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Pro
     source = source_of(options)
     if source is None:
         return trees_from_counts(letters, options, progress)
-    if isinstance(source, TokenizerTrees):
+    if isinstance(source, TokenizerState):
         return trees_from_tokenizer(source, letters, options, progress)
     scores = score_words(source, sorted(letters), progress)
     # Nobody can compute these trees again when the tokenizer is loaded without the source.
@@ -56,20 +55,18 @@ def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Pro
 def check_source(options: TrainOptions) -> None:
     """Refuse a tokenizer that does not exist, or a prior it cannot give, before any text is read."""
     source = source_of(options)
-    if isinstance(source, TokenizerTrees) and options.prior:
-        scaled_prior(source.state, options)
+    if isinstance(source, TokenizerState) and options.prior:
+        scaled_prior(source, options)
 
 
 def source_of(options: TrainOptions) -> TreeSource | None:
     """The tokenizer or object that trees come from, if they do."""
     trees = options.trees
-    if isinstance(trees, TokenizerState):
-        return TokenizerTrees(trees)
     if isinstance(trees, str):
         if options.is_from_counts:
             return None
         try:
-            return TokenizerTrees(load_state(trees))
+            return load_state(trees)
         except TreetokError as error:
             if Path(trees).exists():
                 raise
@@ -88,13 +85,13 @@ def trees_from_counts(letters: Mapping[str, int], options: TrainOptions, progres
 
 
 def trees_from_tokenizer(
-    source: TokenizerTrees, letters: Mapping[str, int], options: TrainOptions, progress: Progress
+    state: TokenizerState, letters: Mapping[str, int], options: TrainOptions, progress: Progress
 ) -> TreesOfText:
     """The trees of another tokenizer, which hands its lexicon on."""
-    state, profile = source.state, profile_named(options.profile)
+    profile = profile_named(options.profile)
     prior = scaled_prior(state, options) if options.prior else {}
     everything = sorted({*letters, *(profile.letters(string) for string in prior)})
-    scores = score_words(source, everything, progress)
+    scores = score_words(state, everything, progress)
     # A word seen once gets the same tree from the tokenizer's own source.
     assert options.lexicon_size is not None
     kept = [word for word in most_frequent(letters, options.lexicon_size) if letters[word] > 1]

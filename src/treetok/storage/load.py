@@ -42,7 +42,6 @@ Made = TypeVar("Made")
 RENAMED_SETTINGS = {
     "cut_as_the_model_would_of_unseen_words": "parser_agreement_unseen",
     "whole_trees_as_the_model_on_unseen_words": "parser_tree_agreement_unseen",
-    "members": "ensemble",
 }
 
 
