@@ -42,7 +42,7 @@ def test_reports_are_written_and_a_later_run_appends(tmp_path):
         log.write(FIRST)
         # What was written is there before the log is closed.
         assert lines_of(tmp_path / "run") == [FIRST.figures()]
-        assert curves_of(tmp_path / "run")["loss/span"] == [(50, 4.5)]
+    assert curves_of(tmp_path / "run")["loss/span"] == [(50, 4.5)]
     with TrainingLog(tmp_path / "run", first_step=50) as log:
         log.write(SECOND)
     assert lines_of(tmp_path / "run") == [FIRST.figures(), SECOND.figures()]

@@ -1,4 +1,4 @@
-"""A member of the ensemble: a trained composition model with the morphemes it knows, and the file it is kept in."""
+"""A member of the ensemble: a trained composition model, the morphemes it knows, and the file it is kept in."""
 
 from __future__ import annotations
 

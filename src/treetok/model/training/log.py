@@ -1,4 +1,4 @@
-"""What training reports, kept: a line of JSON for every report and, with tensorboardX, curves for TensorBoard."""
+"""What training reports, kept: one line of JSON per report and, with tensorboardX, curves for TensorBoard."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.training.trainer import StepReport
 
 LINES = "log.jsonl"
 CURVES = "tensorboard"
-# The tags of TensorBoard, which puts curves whose tags begin alike together.
+# The tags of TensorBoard, which shows curves whose tags begin alike together.
 TAGS = {
     "character": "loss/character",
     "span": "loss/span",
@@ -29,38 +30,10 @@ TAGS = {
 }
 
 
-class Curves:
-    """An event file as TensorBoard reads it. Written by hand, event by event: the usual writer hands events to a
-    thread, which loses the last ones when the process is killed and says nothing of a full disk."""
-
-    def __init__(self, directory: Path, first_step: int) -> None:
-        from tensorboardX.event_file_writer import EventsWriter
-        from tensorboardX.proto.event_pb2 import Event, SessionLog
-        from tensorboardX.proto.summary_pb2 import Summary
-
-        self._event, self._summary = Event, Summary
-        directory.mkdir(parents=True, exist_ok=True)
-        # TensorBoard reads all files of a directory in the order of their names.
-        self._file = EventsWriter(str(directory / "events"), f".{time.time_ns()}")
-        if first_step:
-            start = SessionLog(status=SessionLog.START)
-            self._file.write_event(Event(wall_time=time.time(), step=first_step + 1, session_log=start))
-
-    def write(self, step: int, values: dict[str, float]) -> None:
-        summary = self._summary(
-            value=[self._summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
-        )
-        self._file.write_event(self._event(wall_time=time.time(), step=step, summary=summary))
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class TrainingLog:
-    """The log in a directory; what an earlier run wrote there is kept and gone on from.
+    """The log in a directory; what an earlier run wrote there is kept and continued.
 
-    first_step: the step that training goes on from. Curves of later steps, which a run that was killed has drawn
+    first_step: the step that training continues from. Curves of later steps, which a run that was killed has drawn
         and this one draws again, are hidden; their lines stay, and the last line of a step is the one that counts.
 
     with TrainingLog(directory, trainer.step) as log:
@@ -70,7 +43,7 @@ class TrainingLog:
     def __init__(self, directory: str | os.PathLike[str], first_step: int = 0) -> None:
         self.directory, self.first_step = Path(directory), first_step
         # Opened when there is something to write: of several processes only one writes.
-        self._curves: Curves | None = None
+        self._curves: Any = None
         self._has_begun = False
 
     def write(self, report: StepReport, further: Mapping[str, object] | None = None) -> None:
@@ -84,15 +57,16 @@ class TrainingLog:
             with (self.directory / LINES).open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**figures, **(further or {})}) + "\n")
             if self._curves is not None:
-                # Without a parser its loss is 0 throughout: no curve.
-                names = [name for name in TAGS if name in figures and (name != "parser" or report.parser)]
-                self._curves.write(report.step, {TAGS[name]: figures[name] for name in names})
+                for name, tag in TAGS.items():
+                    # Without a parser its loss is 0 throughout: no curve.
+                    if name in figures and (name != "parser" or report.parser):
+                        self._curves.add_scalar(tag, figures[name], report.step)
         except OSError as error:
             raise TreetokError(f"cannot write the log in {self.directory}: {error.strerror or error}") from None
 
-    def _open_curves(self) -> Curves | None:
+    def _open_curves(self) -> Any:
         try:
-            return Curves(self.directory / CURVES, self.first_step)
+            from tensorboardX import SummaryWriter
         except ImportError:
             warnings.warn(
                 f"only {self.directory / LINES} is written, no curves for TensorBoard, which need tensorboardX:"
@@ -101,6 +75,12 @@ class TrainingLog:
                 stacklevel=3,
             )
             return None
+        hidden_from = self.first_step + 1 if self.first_step else None
+        # A thread writes the curves: a process that is killed outright loses their last second, but no line.
+        # The suffix tells files of one second apart.
+        suffix = f".{time.time_ns()}"
+        folder = str(self.directory / CURVES)
+        return SummaryWriter(folder, purge_step=hidden_from, flush_secs=1, filename_suffix=suffix)
 
     def close(self) -> None:
         if self._curves is not None:
