@@ -32,7 +32,7 @@ def run(arguments, stop_when=None, number=signal.SIGTERM):
         if stop_when():
             process.send_signal(number)
             break
-    errors = process.communicate(timeout=300)[1].decode()
+    errors = process.communicate(timeout=3000)[1].decode()
     return process.returncode, errors
 
 

@@ -64,6 +64,11 @@ def add_command(commands: Any) -> None:
         help="with --trees MODEL: let the model's vocabulary count like this many words of text (default: 0)",
     )
     add("--quiet", action="store_true", default=False, help="show no progress")
+    add_neural_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_neural_options(parser: argparse.ArgumentParser) -> None:
     neural = parser.add_argument_group("neural trees").add_argument
     neural("--preset", help="best, fast (default on a GPU), tiny (default on a CPU) or paper")
     neural("--device", help="auto (default: a GPU if there is one), cpu or cuda")
@@ -92,7 +97,6 @@ def add_command(commands: Any) -> None:
         help="more text whose words get trees, but no say in the vocabulary; repeatable",
     )
     neural("--checkpoint-seconds", type=float, metavar="N", help="time between checkpoints (default: 60)")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -55,14 +55,17 @@ class Lossless:
         >>> Lossless().letters(" İSTANBUL")
         'istanbul'
         """
-        bare = word[1:] if len(word) > 1 and word[0] == " " else word
-        lowered = bare.lower()
-        if len(lowered) == len(bare):
-            return lowered
-        return "".join(character.lower()[0] for character in bare)
+        return self.align(word[1:] if len(word) > 1 and word[0] == " " else word)
 
     def align(self, word: str) -> str:
-        return self.letters(word)
+        """
+        >>> Lossless().align("İSTANBUL"), Lossless().align("  ")
+        ('istanbul', '  ')
+        """
+        lowered = word.lower()
+        if len(lowered) == len(word):
+            return lowered
+        return "".join(character.lower()[0] for character in word)
 
     def in_running_text(self, word: str) -> str:
         """
