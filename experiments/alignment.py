@@ -48,6 +48,7 @@ def main() -> None:
                 model,
                 model.profile,
                 progress=False,
+                prior=0,
                 **choice,
             )
             tokenizers.append(NamedTreeTokenizer(tokenizer, name))

@@ -61,7 +61,7 @@ def add_command(commands: Any) -> None:
         "--prior",
         type=int,
         metavar="WORDS",
-        help="with --trees MODEL: let the model's vocabulary count like this many words of text (default: 0)",
+        help="with --trees MODEL: the model's vocabulary counts like this many words of text (default: 2000000)",
     )
     add("--quiet", action="store_true", default=False, help="show no progress")
     add_neural_options(parser)

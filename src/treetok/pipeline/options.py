@@ -43,7 +43,9 @@ class TrainOptions:
     lexicon_size: the trees of at most this many words are stored with the tokenizer, the most frequent first; None
         is 200 000 for trees from counts and 1 000 000 otherwise.
     memory_limit: bytes that counting may take before the rarest words are dropped.
-    prior: with trees of a tokenizer, how many running words its vocabulary counts for beside those of the text.
+    prior: with the trees of a tokenizer, its vocabulary counts like this many running words beside those of the
+        text, so that a small text does not have to show what is frequent in the language; None is 2 000 000 for a
+        tokenizer of the same profile and 0 for others.
 
     For neural trees alone:
     preset: "best" or "fast" (a GPU), "tiny" (a CPU) or "paper"; None is "fast" on a GPU and "tiny" on a CPU.
@@ -69,7 +71,7 @@ class TrainOptions:
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
     memory_limit: int = 4_000_000_000
-    prior: int = 0
+    prior: int | None = None
     preset: str | Any | None = None
     device: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -92,9 +94,11 @@ class TrainOptions:
     def __post_init__(self) -> None:
         profile_named(self.profile)
         self._check_trees()
-        numbers = {"vocab_size": 1, "seed": 0, "min_word_count": 1, "memory_limit": 0, "prior": 0}
+        numbers = {"vocab_size": 1, "seed": 0, "min_word_count": 1, "memory_limit": 0}
         for name, least in numbers.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
+        if self.prior is not None:
+            object.__setattr__(self, "prior", whole_number("prior", self.prior, least=0))
         if self.seed > MAX_SEED:
             raise TreetokError(f"seed must be at most {MAX_SEED}, not {self.seed}")
         size = LEXICON_SIZES["counts" if self.trees == "counts" else "neural"]

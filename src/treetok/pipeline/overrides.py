@@ -61,8 +61,34 @@ def override(config: Config, settings: Mapping[str, Any]) -> Config:
     """A frozen config, possibly of configs, with some of its values replaced. Items of a tuple are reached by
     position, as in `ensemble.0.size`; a tuple may also be replaced as a whole by a list of tables."""
     for key, value in settings.items():
-        config = replaced(config, key, key.split("."), value)
+        try:
+            config = replaced(config, key, key.split("."), value)
+        except UnknownSetting as error:
+            near = difflib.get_close_matches(key, setting_names(config), 1, cutoff=0.3)
+            raise TreetokError(f"{error}: did you mean {near[0]!r}?" if near else str(error)) from None
     return config
+
+
+class UnknownSetting(TreetokError):
+    pass
+
+
+def setting_names(config: Any, before: str = "") -> list[str]:
+    """
+    >>> from treetok.model.decoding import DecodingConfig
+    >>> setting_names(DecodingConfig())
+    ['mbr', 'own_morpheme', 'temperature']
+    """
+    names = []
+    for name in get_type_hints(type(config)):
+        value = getattr(config, name)
+        if dataclasses.is_dataclass(value):
+            names += setting_names(value, f"{before}{name}.")
+        elif isinstance(value, tuple):
+            names += [n for at, item in enumerate(value) for n in setting_names(item, f"{before}{name}.{at}.")]
+        else:
+            names.append(before + name)
+    return names
 
 
 def replaced(config: Any, key: str, path: list[str], value: Any) -> Any:
@@ -77,9 +103,7 @@ def replaced(config: Any, key: str, path: list[str], value: Any) -> Any:
         raise TreetokError(f"unknown setting {key!r}: it has no parts")
     hints = get_type_hints(type(config))
     if name not in hints:
-        prefix = key.removesuffix(".".join(path))
-        near = difflib.get_close_matches(name, hints, 1) or sorted(hints)
-        raise TreetokError(f"unknown setting {key!r}: did you mean {prefix + near[0]!r}?")
+        raise UnknownSetting(f"unknown setting {key!r}")
     if rest:
         new = replaced(getattr(config, name), key, rest, value)
     else:

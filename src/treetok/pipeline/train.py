@@ -127,7 +127,6 @@ def finish(
         "vocab": options.vocab,
         "alignment": options.alignment,
         "pruning_rate": options.pruning_rate,
-        "prior": options.prior,
     }
 
     def work() -> Made:
@@ -169,7 +168,7 @@ def finish(
 
 
 # Of the choices of a vocabulary, those that the tokenizer does not show by itself.
-SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "pruning_rate", "prior")
+SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "pruning_rate")
 
 
 def versions(options: TrainOptions) -> dict[str, str]:

@@ -19,6 +19,9 @@ from treetok.state import TokenizerState
 from treetok.storage import load_state
 from treetok.text import profile_named
 
+# Running words. Beside 10 MB of another kind of text (chats, code) it costs 0.4 % more tokens (docs/lab-notes.md).
+DEFAULT_PRIOR = 2_000_000
+
 
 @dataclass(frozen=True)
 class TreesOfText:
@@ -55,7 +58,7 @@ def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Pro
 def check_source(options: TrainOptions) -> None:
     """Refuse a tokenizer that does not exist, or a prior it cannot give, before any text is read."""
     source = source_of(options)
-    if isinstance(source, TokenizerState) and options.prior:
+    if isinstance(source, TokenizerState):
         scaled_prior(source, options)
 
 
@@ -89,7 +92,7 @@ def trees_from_tokenizer(
 ) -> TreesOfText:
     """The trees of another tokenizer, which hands its lexicon on."""
     profile = profile_named(options.profile)
-    prior = scaled_prior(state, options) if options.prior else {}
+    prior = scaled_prior(state, options)
     everything = sorted({*letters, *(profile.letters(string) for string in prior)})
     scores = score_words(state, everything, progress)
     # A word seen once gets the same tree from the tokenizer's own source.
@@ -105,6 +108,7 @@ def trees_from_tokenizer(
     facts = {
         "trees": "tokenizer",
         "trees_from": Path(name).name,
+        "prior_words": sum(prior.values()),
         "trees_from_settings": {
             key: state.settings[key] for key in ("trees", "preset", "text_sha256") if key in state.settings
         },
@@ -114,11 +118,13 @@ def trees_from_tokenizer(
 
 def scaled_prior(state: TokenizerState, options: TrainOptions) -> dict[str, int]:
     """The tokens of a tokenizer with counts that add up to about `options.prior`."""
-    if state.profile != options.profile:
+    is_alike = state.profile == options.profile
+    size = (DEFAULT_PRIOR if is_alike else 0) if options.prior is None else options.prior
+    if size and not is_alike:
         raise TreetokError(
             f"a prior needs a tokenizer of the same profile: {state.profile!r} there, {options.profile!r} here"
         )
     counts = {entry: count for entry, count in state.entries if isinstance(entry, str)}
-    scale = options.prior / max(sum(counts.values()), 1)
+    scale = size / max(sum(counts.values()), 1)
     scaled = {token: round(scale * count) for token, count in counts.items()}
     return {token: count for token, count in scaled.items() if count}

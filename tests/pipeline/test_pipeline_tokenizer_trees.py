@@ -1,0 +1,86 @@
+"""A tokenizer as a source of trees for another one."""
+
+import pytest
+
+from conftest import SAMPLE_FILES
+from treetok import TreeTokenizer, TreetokError
+from treetok.cli import main
+
+TEXT = "The mistranslated paperbacks of windsurfers. Café tables,  windsurfing twice: windsurfing!\n" * 3
+
+
+def train(trees, corpus=(TEXT,), vocab_size=400, **options):
+    return TreeTokenizer.train(list(corpus), vocab_size, trees, progress=False, **options)
+
+
+def test_trees_are_those_of_the_tokenizer():
+    en = TreeTokenizer.load("en")
+    for trees in ("en", en, en.state):
+        mine = train(trees)
+        assert mine.vocab_size == 400
+        # Words of the text, words that only the tokenizer knows, words that neither has seen.
+        for word in ("windsurfing", "mistranslated", "blackbirds", "unblorkedly"):
+            assert mine.tree(word) == en.tree(word)
+        assert mine.settings["trees"] == "tokenizer"
+        assert mine.decode(mine.encode(TEXT)) == TEXT
+    assert train(en).settings["trees_from"] == "a tokenizer"
+    assert train("en").settings["trees_from"] == "en"
+
+
+def test_it_is_saved_and_is_a_source_again(tmp_path):
+    train("en").save(tmp_path / "mine")
+    again = train(str(tmp_path / "mine"))
+    assert again.tree("blackbirds") == TreeTokenizer.load("en").tree("blackbirds")
+    again.save(tmp_path / "again")
+    assert TreeTokenizer.load(tmp_path / "again").encode(TEXT) == again.encode(TEXT)
+
+
+def test_the_trees_of_another_profile():
+    uncased = TreeTokenizer.load("en-uncased")
+    mine = train("en-uncased", vocab_size=300, profile="lossless")
+    assert mine.tree("windsurfing") == uncased.tree("windsurfing")
+    # Accents are stripped there, and looked at here.
+    assert mine.tree("Café").scores() == uncased.tree("cafe").scores()
+    assert mine.decode(mine.encode(TEXT)) == TEXT
+    assert train("en", profile="uncased", vocab_size=70).tree("paperbacks") == TreeTokenizer.load("en").tree(
+        "paperbacks"
+    )
+
+
+def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer():
+    en = TreeTokenizer.load("en")
+    plain, with_prior = (train(en, SAMPLE_FILES, 3000, prior=prior) for prior in (0, 2_000_000))
+    assert train(en, SAMPLE_FILES, 3000).state.entries == with_prior.state.entries
+    counts = dict(en.state.entries)
+
+    def frequent(tokenizer):
+        """How often the tokens of a vocabulary occur in much text."""
+        return sum(counts.get(entry, 0) for entry, _ in tokenizer.state.entries)
+
+    assert frequent(with_prior) > 1.02 * frequent(plain)
+    text = SAMPLE_FILES[0].read_text(encoding="utf-8")
+    assert with_prior.decode(with_prior.encode(text)) == text
+
+
+def test_what_is_no_source_of_trees(tmp_path):
+    with pytest.raises(TreetokError, match="unknown trees 'nope': choose 'neural', 'counts' or a tokenizer"):
+        train("nope")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TreetokError, match=r"is not a tokenizer: treetok\.json is missing"):
+        train(str(tmp_path / "empty"))
+    with pytest.raises(TreetokError, match="a prior needs a tokenizer of the same profile"):
+        train("en-uncased", prior=5)
+    with pytest.raises(TreetokError, match="prior is for the trees of a tokenizer alone"):
+        train("counts", prior=5)
+    with pytest.raises(TreetokError, match="preset is for trees='neural' alone"):
+        train("en", preset="tiny")
+
+
+def test_the_command(tmp_path, capsys):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    out = tmp_path / "out"
+    command = ["train", str(tmp_path / "text.txt"), "-o", str(out), "--trees", "en", "--vocab-size", "400"]
+    assert main(command) == 0
+    assert "400 tokens" in capsys.readouterr().out
+    assert TreeTokenizer.load(out).state.entries == train("en").state.entries
+    assert not (out / "training").exists()
