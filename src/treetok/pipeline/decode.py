@@ -74,7 +74,7 @@ class TreeDecoding:
                     parts.save(waiting, len(depths))
                     waiting, saved = [], time.monotonic()
                 if self.progress.is_stopping():
-                    raise stopped_error(f"after {len(depths)} of {len(words)} words in {what}", folder)
+                    raise stopped_error(f"after {len(depths)} of {len(words)} words in {what}", self.run)
                 shown.at(len(depths))
         return {word: [-depth for depth in of_word] for word, of_word in zip(words, depths, strict=False)}
 

@@ -69,7 +69,7 @@ def distil_parser(
 
             finished = trainer.run(reports.append, save, checkpoint_seconds, lambda step: shown.at(step - first))
         if not finished:
-            raise stopped_error(f"in epoch {trainer.epoch + 1} of the distillation", folder)
+            raise stopped_error(f"in epoch {trainer.epoch + 1} of the distillation", run)
         distilled = distillation.result()
         figures = {
             "epochs": math.ceil(trainer.step / trainer.batches_per_epoch),

@@ -27,6 +27,7 @@ from treetok.pipeline.gold_watch import GoldWatch
 from treetok.pipeline.morphs_of_trees import morphs_of_trees
 from treetok.pipeline.run import Made, Run
 from treetok.progress import Progress
+from treetok.storage.atomic import has_file
 
 REPORT_EVERY = 20
 VALIDATE_EVERY = 500
@@ -164,7 +165,7 @@ class EnsembleTraining:
         if log is not None:
             log.close()
         if not finished:
-            raise stopped_error(f"at step {trainer.step} of {steps} of model {which}", folder)
+            raise stopped_error(f"at step {trainer.step} of {steps} of model {which}", self.run)
         if first == 0:
             self.budget.member_seconds = trainer.seconds_spent
 
@@ -176,7 +177,7 @@ def member_file(number: int) -> str:
 
 def restore(folder: Path | None, load: Callable[[Path], None]) -> None:
     """Continue from the checkpoint in a folder, if there is a good one; the stage begins anew otherwise."""
-    if folder is None or not (folder / CHECKPOINT).exists():
+    if folder is None or not has_file(folder, CHECKPOINT):
         return
     try:
         load(folder)
@@ -184,10 +185,10 @@ def restore(folder: Path | None, load: Callable[[Path], None]) -> None:
         warnings.warn(f"{error}: this stage begins anew", TreetokWarning, stacklevel=3)
 
 
-def stopped_error(where: str, folder: Path | None) -> TreetokError:
-    if folder is None:
+def stopped_error(where: str, run: Run) -> TreetokError:
+    if run.directory is None:
         return TreetokError(f"stopped {where}: nothing was kept")
-    return TreetokError(f"stopped {where}: {folder.parent} has what is done; go on with --resume")
+    return TreetokError(f"stopped {where}: {run.directory} has what is done; go on with --resume")
 
 
 def figures_of(trainer: Trainer) -> dict[str, Any]:
