@@ -25,7 +25,7 @@ from treetok.model.config import (  # noqa: E402
 )
 from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
-from treetok.model.decoding import best_splits, rows_of_spans, split_scores_by_width, walk_trees  # noqa: E402
+from treetok.model.decoding import greedy_splits, rows_of_spans, split_depths_of, split_scores_by_width  # noqa: E402
 from treetok.model.losses.joint_parser import best_tree_depths  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.network.functional import norm  # noqa: E402
@@ -281,8 +281,8 @@ def test_charts_of_short_words_are_complete(seed):
     trees = []
     for number, word in enumerate(words):
         rows = rows_of_spans(table, np.array([number]), len(word), "cpu")
-        best = best_splits(scores, rows, 1, len(word))
-        trees.append(walk_trees(len(word), best)[0] if len(word) > 1 else np.zeros(0))
+        best = greedy_splits(scores, rows, 1, len(word))
+        trees.append(split_depths_of(best)[0])
     for row, tree in zip(depths, trees, strict=True):
         assert row[: len(tree)] == (-tree).tolist()
 
