@@ -22,9 +22,9 @@ import torch
 from treetok.corpus.reading import read_texts
 from treetok.corpus.word_ids import WordSequence, read_sequence
 from treetok.model.config import ModelConfig
-from treetok.model.data.morphemes import MorphemeConfig, find_morphemes
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes
 from treetok.model.presets import PRESETS
-from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.training.build_trainer import assemble_trainer, chart_words
 from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 

@@ -17,9 +17,9 @@ from treetok.corpus.reading import read_texts
 from treetok.corpus.word_ids import read_sequence
 from treetok.model.batches.padding import BatchShape
 from treetok.model.config import ModelConfig
-from treetok.model.data.morphemes import find_morphemes
-from treetok.model.losses.operations import PLAIN, Operations, fused_operations
-from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.data.morpheme_vocabulary import find_morphemes
+from treetok.model.losses.plain_or_fused import PLAIN, Operations, fused_operations
+from treetok.model.training.build_trainer import assemble_trainer, chart_words
 from treetok.model.training.cuda_graph import CudaGraphTrainer
 from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named

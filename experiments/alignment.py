@@ -11,7 +11,7 @@ from typing import Any
 from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tree_tokenizer
 from result_files import report_comparison
 from treetok import TreeTokenizer
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.interface import NamedTreeTokenizer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lineup_options import lineup_of, lineup_parser
 from result_files import report_grid
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 
 WORDS = ["bed", "commonly", "windsurfing", "tricycles", "uniquenesses"]
 

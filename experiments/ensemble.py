@@ -11,11 +11,11 @@ from pathlib import Path
 
 from lineup_options import add_gold, plain_parser
 from result_files import report_comparison
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.evaluate.baselines import DEFAULT_PROFILE
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
-from treetok.evaluate.trees import OverStrings
+from treetok.evaluate.tree_sources import OverStrings
 from treetok.progress import Progress
 
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from lineup_options import lineup_of, lineup_parser, only_tree_tokenizer
 from result_files import report_grid
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.sources import scores_of_words
 from treetok.vocabulary import SharedNodes, build_vocabulary
-from treetok.vocabulary.compact import TopDownCuts
+from treetok.vocabulary.fewest_tokens import TopDownCuts
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from lineup_options import lineup_of, lineup_parser
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.corpus import count_words
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines.word_table import save_word_table

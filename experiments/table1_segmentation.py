@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from lineup_options import add_gold, add_title, lineup_of, lineup_parser
 from result_files import report_comparison
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.lineup import profile_of
-from treetok.evaluate.load import load_tokenizer
+from treetok.evaluate.load_tokenizer import load_tokenizer
 from treetok.progress import Progress
 
 

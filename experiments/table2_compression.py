@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lineup_options import add_text, add_title, lineup_of, lineup_parser
 from result_files import report_comparison, save_comparison
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.evaluate.bootstrap import paired_test
 from treetok.evaluate.compare import Comparison, compare
 from treetok.evaluate.lineup import Lineup

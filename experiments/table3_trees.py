@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from lineup_options import add_gold, lineup_of, lineup_parser
 from result_files import report_comparison
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
 from treetok.progress import Progress

@@ -12,7 +12,7 @@ import time
 
 from lineup_options import add_text, lineup_of, lineup_parser
 from result_files import report_grid
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.evaluate.interface import EvalTokenizer
 from treetok.evaluate.texts import read_text
 

@@ -11,7 +11,7 @@ from case_study import WORDS
 from lineup_options import plain_parser
 from result_files import save
 from treetok import TreeTokenizer
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.evaluate.report import from_plain_data, markdown, markdown_grid
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from treetok import TreetokError
-from treetok.cli.script import run
+from treetok.cli.script_errors import run
 
 LOSSES = ("character", "span", "next_word")
 

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treetok import reference
+from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
 
 words = st.text("abcx", min_size=1, max_size=9)

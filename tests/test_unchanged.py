@@ -47,9 +47,9 @@ def losses_of(name):
     import torch
 
     from treetok.corpus.word_ids import read_sequence
-    from treetok.model.data.morphemes import find_morphemes
+    from treetok.model.data.morpheme_vocabulary import find_morphemes
     from treetok.model.presets import PRESETS
-    from treetok.model.training.assembly import assemble_trainer, chart_words
+    from treetok.model.training.build_trainer import assemble_trainer, chart_words
     from treetok.text import profile_named
 
     threads = torch.get_num_threads()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treetok import TreetokError, reference
 from treetok.segment import Segmenter
 from treetok.vocabulary import METHODS, SharedNodes, build_vocabulary
-from treetok.vocabulary.compact import TopDownCuts
+from treetok.vocabulary.fewest_tokens import TopDownCuts
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 
 

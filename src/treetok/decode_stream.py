@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Callable
 from typing import Any
 
-from treetok.tokens import TokenTable
+from treetok.token_table import TokenTable
 
 
 class DecodeStream:

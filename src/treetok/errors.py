@@ -38,3 +38,15 @@ def share(name: str, value: Any, may_be_one: bool, may_be_zero: bool = False) ->
             return number
     least, most = "of at least" if may_be_zero else "above", "at most" if may_be_one else "below"
     raise TreetokError(f"{name} must be a number {least} 0 and {most} 1, not {value!r}")
+
+
+def first_difference(there: Any, here: Any) -> str:
+    """
+    >>> first_difference({"steps": 5, "seed": {"a": 1}}, {"steps": 5, "seed": {"a": 2}})
+    'seed: a: 1 there, 2 here'
+    """
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in [*here, *(key for key in there if key not in here)]:
+            if there.get(key) != here.get(key):
+                return f"{key}: {first_difference(there.get(key), here.get(key))}"
+    return f"{there} there, {here} here"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from treetok.entropy import entropies_by_token
+from treetok.token_entropy import entropies_by_token
 from treetok.tree import LEAF, arrange_splits
 
 # More than the entropies of all tokens of a word together.

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, whole_number
 from treetok.sources import TreeSource
-from treetok.state import TokenizerState
 from treetok.text import check_encodable, profile_named
+from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores, with_leading_space
 
 # Words remembered with their ids; when there are more, remembering starts afresh.

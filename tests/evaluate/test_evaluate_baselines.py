@@ -14,7 +14,7 @@ from treetok.corpus import count_words
 from treetok.evaluate.baselines.morfessor_baseline import DAMPENINGS, train_morfessor
 from treetok.evaluate.baselines.subword import NAMES, train_baseline
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
-from treetok.evaluate.load import load_tokenizer
+from treetok.evaluate.load_tokenizer import load_tokenizer
 from treetok.text import profile_named
 
 SIZE = 1200

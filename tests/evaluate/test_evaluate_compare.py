@@ -8,7 +8,7 @@ from treetok import TreetokError
 from treetok.evaluate.compare import compare, segment_as_written
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.texts import HeldOutText, first_sentences, read_text
-from treetok.evaluate.trees import LeftBranching, RightBranching
+from treetok.evaluate.tree_sources import LeftBranching, RightBranching
 
 GOLD = """\
 windsurfing\twind surf ing

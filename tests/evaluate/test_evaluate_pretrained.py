@@ -16,7 +16,7 @@ from treetok.evaluate.baselines.pretrained import (
     slices,
 )
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
-from treetok.evaluate.load import load_tokenizer
+from treetok.evaluate.load_tokenizer import load_tokenizer
 
 SIZE = 1200
 

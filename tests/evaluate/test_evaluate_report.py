@@ -8,8 +8,8 @@ import pytest
 
 from treetok import TreetokError
 from treetok.evaluate.bootstrap import Figure
-from treetok.evaluate.chart import svg_chart
 from treetok.evaluate.compare import Comparison, Table
+from treetok.evaluate.plot import svg_chart
 from treetok.evaluate.report import as_json, from_plain_data, markdown, plain_text
 
 

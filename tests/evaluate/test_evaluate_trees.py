@@ -12,7 +12,7 @@ from treetok import Tree
 from treetok.corpus import count_words
 from treetok.evaluate.baselines.morfessor_baseline import train_morfessor
 from treetok.evaluate.interface import NamedTreeTokenizer
-from treetok.evaluate.trees import (
+from treetok.evaluate.tree_sources import (
     Balanced,
     LeftBranching,
     OverStrings,

@@ -13,8 +13,8 @@ import torch
 from treetok import TreetokError
 from treetok.corpus.word_ids import read_sequence
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig, ObjectiveConfig
-from treetok.model.data.morphemes import MorphemeConfig, find_morphemes
-from treetok.model.training.assembly import assemble_trainer
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes
+from treetok.model.training.build_trainer import assemble_trainer
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.training.data_parallel import joined_processes
 from treetok.model.training.trainer import TrainingConfig

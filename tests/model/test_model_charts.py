@@ -10,7 +10,7 @@ from treetok.model.charts.passes import inside_pass, outside_pass, span_weights 
 from treetok.model.config import CompositionConfig  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
-from treetok.model.reference import RecursiveModel  # noqa: E402
+from treetok.model.reference_model import RecursiveModel  # noqa: E402
 
 SIZES = CompositionConfig(dimension=8, heads=2, hidden=12, inside_layers=2)
 

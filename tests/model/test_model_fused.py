@@ -16,12 +16,12 @@ from treetok.model.config import (  # noqa: E402
     ModelConfig,
     ObjectiveConfig,
 )
-from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.kernels import can_be_fused  # noqa: E402
 from treetok.model.kernels import cross_entropy as fused_cross_entropy  # noqa: E402
 from treetok.model.losses.objectives import TreeLearner  # noqa: E402
-from treetok.model.losses.operations import PLAIN, cross_entropy, fused_operations  # noqa: E402
+from treetok.model.losses.plain_or_fused import PLAIN, cross_entropy, fused_operations  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 FUSED = fused_operations()

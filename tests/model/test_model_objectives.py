@@ -19,12 +19,12 @@ from treetok.model.config import (  # noqa: E402
     ModelConfig,
     ObjectiveConfig,
 )
-from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.losses.objectives import TreeLearner  # noqa: E402
-from treetok.model.reference import RecursiveModel  # noqa: E402
+from treetok.model.reference_model import RecursiveModel  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
 SIZES = CompositionConfig(dimension=8, heads=2, hidden=12, inside_layers=2)
@@ -225,7 +225,7 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
 def test_trees_as_in_the_paper_come_from_one_model():
     *_, learner, _, morphemes = make(0, ObjectiveConfig())
     members = [EnsembleMember(learner.composition, morphemes)] * 2
-    with pytest.raises(TreetokError, match="from one composition model, not from several"):
+    with pytest.raises(TreetokError, match="trees of one model, not of an ensemble"):
         CompositionTrees(members, decoding=GREEDY)
     with pytest.raises(TreetokError, match="at least one"):
         CompositionTrees([])

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
 from treetok import TreetokError  # noqa: E402
-from treetok.model.data.morphemes import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
 from treetok.model.distillation.data import depths_of_words, subtrees_of  # noqa: E402
 from treetok.model.distillation.distil import distil, prepare_distillation, share_out, stored_parser  # noqa: E402
 from treetok.model.distillation.pseudo_words import pseudo_words  # noqa: E402
@@ -25,9 +25,9 @@ from treetok.model.network.parser import (  # noqa: E402
 )
 from treetok.segment import Segmenter  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402
-from treetok.sources.agreement import segmentation_agreement, tree_agreement  # noqa: E402
-from treetok.sources.letter_features import LetterFeatures  # noqa: E402
 from treetok.sources.parser import FACTOR, MORPHEME_TABLES  # noqa: E402
+from treetok.sources.parser_features import LetterFeatures  # noqa: E402
+from treetok.sources.tree_agreement import segmentation_agreement, tree_agreement  # noqa: E402
 from treetok.tree import LEAF, split_depths, walk_spans  # noqa: E402
 
 

@@ -23,14 +23,14 @@ from treetok.model.config import (  # noqa: E402
     ModelConfig,
     ObjectiveConfig,
 )
-from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import greedy_splits, rows_of_spans, split_depths_of, split_scores_by_width  # noqa: E402
 from treetok.model.losses.joint_parser import best_tree_depths  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.network.functional import norm  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402
-from treetok.model.training.assembly import assemble_trainer  # noqa: E402
+from treetok.model.training.build_trainer import assemble_trainer  # noqa: E402
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.text import profile_named  # noqa: E402

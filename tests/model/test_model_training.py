@@ -21,11 +21,11 @@ from treetok.model.config import (  # noqa: E402
     ModelConfig,
     ObjectiveConfig,
 )
-from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.decoding import CompositionTrees  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.presets import PRESETS  # noqa: E402
-from treetok.model.training.assembly import assemble_trainer  # noqa: E402
+from treetok.model.training.build_trainer import assemble_trainer  # noqa: E402
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from test_model_training import SHORT, TINY, losses_of, make_trainer  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
-from treetok.model.batches.validation import make_validation_batches, split_held_out  # noqa: E402
+from treetok.model.batches.validation_batches import make_validation_batches, split_held_out  # noqa: E402
 
 
 def reports_of(trainer, **options):

@@ -4,7 +4,7 @@ import os
 import sys
 
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
-from treetok.model.data.morphemes import MorphemeConfig
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.distillation.trainer import DistillationConfig
 from treetok.model.network.parser import ParserConfig
 from treetok.model.presets import Preset

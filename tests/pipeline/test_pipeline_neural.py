@@ -14,7 +14,7 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreeTokenizer, TreetokError, TreetokWarning  # noqa: E402
 from treetok.model import presets  # noqa: E402
-from treetok.model.data.morphemes import MorphemeConfig, MorphemeVocabulary  # noqa: E402
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary  # noqa: E402
 from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402

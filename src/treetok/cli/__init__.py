@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import encode, eval, info, train, tree
+from treetok.cli import encode_decode, eval, info, train, tree
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -22,7 +22,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"treetok {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     train.add_command(commands)
-    encode.add_commands(commands)
+    encode_decode.add_commands(commands)
     tree.add_command(commands)
     eval.add_command(commands)
     info.add_command(commands)

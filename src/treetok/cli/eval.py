@@ -82,10 +82,10 @@ def add_baseline_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from treetok.evaluate.chart import check_matplotlib, svg_chart
     from treetok.evaluate.compare import compare
     from treetok.evaluate.gold import read_gold
     from treetok.evaluate.lineup import build_lineup
+    from treetok.evaluate.plot import check_matplotlib, svg_chart
     from treetok.evaluate.report import as_json, markdown, plain_text
     from treetok.evaluate.texts import read_text
     from treetok.progress import Progress

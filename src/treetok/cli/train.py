@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
-from treetok.processes import is_first_process
 from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
+from treetok.torchrun import is_first_process
 
 # Beside the tokenizer's own files.
 TRAINING = "training"

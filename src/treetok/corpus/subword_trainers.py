@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from treetok.corpus.counts_as_text import counts_as_text
+from treetok.corpus.text_from_counts import counts_as_text
 from treetok.errors import TreetokError
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from treetok.evaluate.baselines.pre_tokenized import (
     check_pre_tokenization,
 )
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
-from treetok.evaluate.load import load_tokenizers
-from treetok.evaluate.trees import tree_sources
+from treetok.evaluate.load_tokenizer import load_tokenizers
+from treetok.evaluate.tree_sources import tree_sources
 from treetok.progress import Progress
 from treetok.sources import TreeSource
 from treetok.text import Profile, profile_named

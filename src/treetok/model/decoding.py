@@ -29,7 +29,7 @@ from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import norm
-from treetok.spans import spans_before_width, walk_trees
+from treetok.span_table import spans_before_width, walk_trees
 
 # Bounds the memory of one batch. On a GPU large batches keep it busy.
 LETTERS_PER_BATCH = {"cpu": 40_000, "cuda": 160_000}

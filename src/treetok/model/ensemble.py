@@ -14,7 +14,7 @@ import torch
 
 from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig
-from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.network.composition import CompositionModel
 from treetok.storage.atomic import save_atomically
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
-from treetok.model.data.morphemes import MorphemeConfig
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.decoding import GREEDY, DecodingConfig
 from treetok.model.distillation.trainer import DistillationConfig
 from treetok.model.network.parser import ParserConfig

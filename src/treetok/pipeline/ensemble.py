@@ -11,21 +11,21 @@ from typing import Any
 
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError, TreetokWarning
-from treetok.model.data.morphemes import MorphemeVocabulary, find_morphemes
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary, find_morphemes
 from treetok.model.decoding import CompositionTrees
 from treetok.model.device import free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
-from treetok.model.training.assembly import assemble_trainer, chart_words
+from treetok.model.training.build_trainer import assemble_trainer, chart_words
 from treetok.model.training.checkpoint import HEAD as CHECKPOINT
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.training.log import TrainingLog
 from treetok.model.training.trainer import StepReport, Trainer
 from treetok.pipeline.artefacts import BYTES, JSON, Format
-from treetok.pipeline.budget import Budget
 from treetok.pipeline.gold_watch import GoldWatch
-from treetok.pipeline.morphs_of_trees import morphs_of_trees
-from treetok.pipeline.run import Made, Run
+from treetok.pipeline.morphs_from_trees import morphs_of_trees
+from treetok.pipeline.run_directory import Made, Run
+from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress
 from treetok.storage.atomic import has_file
 

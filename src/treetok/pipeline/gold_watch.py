@@ -10,7 +10,7 @@ from pathlib import Path
 
 from treetok.evaluate.gold import GoldFile, read_gold
 from treetok.evaluate.metrics.tree_recall import tree_recall
-from treetok.evaluate.trees import OverStrings
+from treetok.evaluate.tree_sources import OverStrings
 from treetok.sources import TreeSource, scores_of_words
 from treetok.tree import Tree
 

@@ -9,31 +9,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treetok.corpus.letter_counts import counts_by_letters
+from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.config import ModelConfig
 from treetok.model.device import chosen_device
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named
-from treetok.model.training.assembly import chart_words, check_corpus
+from treetok.model.training.build_trainer import chart_words, check_corpus
 from treetok.model.training.data_parallel import joined_processes
 from treetok.pipeline.artefacts import TREES
-from treetok.pipeline.budget import Budget
-from treetok.pipeline.decode import TREES_FILE, TreeDecoding, decode_all, decode_text
-from treetok.pipeline.distil import distil_parser
+from treetok.pipeline.count_words import IDS, LEXICON_WORDS, WORDS, CountedText
+from treetok.pipeline.decode_trees import TREES_FILE, TreeDecoding, decode_all, decode_text
+from treetok.pipeline.distil_parser import distil_parser
 from treetok.pipeline.ensemble import EnsembleTraining
 from treetok.pipeline.gold_watch import GoldWatch
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.overrides import flat_settings, override, read_config
-from treetok.pipeline.run import Made, Run
-from treetok.pipeline.tree_sources import TreesOfText
+from treetok.pipeline.ready_trees import TreesOfText
+from treetok.pipeline.run_directory import Made, Run
+from treetok.pipeline.time_budget import Budget
 from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, without_redundant_words
-from treetok.pipeline.words import IDS, LEXICON_WORDS, WORDS, CountedText
 from treetok.progress import Progress
 from treetok.sources import scores_of_words
-from treetok.sources.agreement import SHORTEST_WORD
 from treetok.sources.parser import ParserTrees
+from treetok.sources.tree_agreement import SHORTEST_WORD
 from treetok.text import profile_named
 
 FEWEST_WORDS = 3

@@ -13,8 +13,8 @@ from typing import Any
 
 from treetok.errors import TreetokError, share, whole_number
 from treetok.sources import TreeSource
-from treetok.state import TokenizerState
 from treetok.text import profile_named
+from treetok.tokenizer_state import TokenizerState
 from treetok.vocabulary import DEFAULT_METHOD, DEFAULT_PRUNING_RATE, check_choice
 
 MAX_SEED = (1 << 62) - 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from treetok.pipeline.train import Trained
+from treetok.pipeline.train_tokenizer import Trained
 from treetok.progress import in_minutes, in_units
 
 
 def summary(trained: Trained) -> str:
     """
-    >>> from treetok.pipeline.run import StageRecord
+    >>> from treetok.pipeline.run_directory import StageRecord
     >>> record = StageRecord({}, {}, {"words": 5}, 61.0, {"cpu": 2_000_000})
     >>> print(summary(Trained(None, {"words": record}, set())))
     stage    time    peak memory  figures

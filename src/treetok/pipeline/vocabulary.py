@@ -14,7 +14,7 @@ from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import Profile, check_encodable, profile_named
-from treetok.tokens import UNKNOWN, Entry, base_entries, is_base_name
+from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import split_depths, with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from treetok.errors import TreetokError
-from treetok.sources.counts import CountTrees
+from treetok.sources.ngram_counts import CountTrees
 from treetok.sources.parser import ParserTrees
 
 __all__ = ["CountTrees", "ParserTrees", "TreeSource", "scores_of_words"]

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError
-from treetok.sources.letter_features import FIRST_CHARACTER, LetterFeatures
+from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures
 from treetok.text.word_limit import LONGEST_WORD
 
 F32 = npt.NDArray[np.float32]

@@ -21,12 +21,12 @@ import safetensors.numpy
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees, TreeSource
-from treetok.state import TokenizerState
 from treetok.storage.atomic import ARRIVING, find_file
 from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.vocab_tsv import unescape_token
 from treetok.text import profile_named
-from treetok.tokens import Entry
+from treetok.token_table import Entry
+from treetok.tokenizer_state import TokenizerState
 
 LONGEST_HEAD = 16 << 20
 TRIES = 25

@@ -13,10 +13,10 @@ import safetensors.numpy
 
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
-from treetok.state import TokenizerState
 from treetok.storage.atomic import save_atomically
 from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.vocab_tsv import escape_token
+from treetok.tokenizer_state import TokenizerState
 
 
 def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from treetok.tokens import Entry
+from treetok.token_table import Entry
 
 ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.?)")
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from treetok.errors import TreetokError, share
 from treetok.text.word_limit import LONGEST_WORD
-from treetok.vocabulary.compact import COST_OF_A_TOKEN, TopDownCuts, choose_strings, costs_of_tokens
+from treetok.vocabulary.fewest_tokens import COST_OF_A_TOKEN, TopDownCuts, choose_strings, costs_of_tokens
 from treetok.vocabulary.heuristic import heuristic_vocabulary
-from treetok.vocabulary.nodes import I64, SharedNodes
 from treetok.vocabulary.pruning import prune
+from treetok.vocabulary.shared_nodes import I64, SharedNodes
 
 __all__ = ["SharedNodes", "build_vocabulary", "check_choice"]
 

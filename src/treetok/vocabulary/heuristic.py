@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treetok.vocabulary.nodes import I64, SharedNodes
+from treetok.vocabulary.shared_nodes import I64, SharedNodes
 
 
 def node_frequencies(nodes: SharedNodes) -> I64:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from treetok.entropy import INFINITE, entropies_of
-from treetok.vocabulary.nodes import I64, SharedNodes
-from treetok.vocabulary.repeated_substrings import WordsWithRepeats
+from treetok.token_entropy import INFINITE, entropies_of
+from treetok.vocabulary.shared_nodes import I64, SharedNodes
+from treetok.vocabulary.words_with_repeats import WordsWithRepeats
 
 Bools = npt.NDArray[np.bool_]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from treetok.corpus.letter_counts import counts_by_letters
+from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError, whole_number
 from treetok.evaluate.baselines.pre_tokenized import CONTRACTION, PreTokenizedTokenizer, SegmentedWord
 from treetok.text import Profile, profile_named

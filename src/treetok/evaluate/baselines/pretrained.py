@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treetok.errors import TreetokError
 from treetok.text import check_encodable
-from treetok.tokens import byte_name
+from treetok.token_table import byte_name
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor

@@ -31,7 +31,7 @@ from treetok.evaluate.baselines.pre_tokenized import (
     pre_tokenize,
 )
 from treetok.text import Profile, profile_named
-from treetok.tokens import UNKNOWN, base_entries, byte_name
+from treetok.token_table import UNKNOWN, base_entries, byte_name
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

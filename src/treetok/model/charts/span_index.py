@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from treetok.model.data.substrings import SubstringTable
-from treetok.spans import spans_before_width
+from treetok.span_table import spans_before_width
 
 
 def to_device(array: np.ndarray, device: torch.device | str) -> Tensor:
@@ -16,7 +16,7 @@ def to_device(array: np.ndarray, device: torch.device | str) -> Tensor:
 
 class SpanIndex:
     """Consecutive ids for the spans of words: word by word, then by width, then by start, as in
-    `treetok.spans.SpanTable`."""
+    `treetok.span_table.SpanTable`."""
 
     def __init__(self, lengths: Tensor) -> None:
         self.lengths = lengths

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from treetok.spans import SpanTable
+from treetok.span_table import SpanTable
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -23,8 +23,8 @@ I64 = npt.NDArray[np.int64]
 class SubstringTable:
     """Ids of width w run from `width_starts[w - 1]` to `width_starts[w]`.
 
-    `substring_of_span` has one entry per span of every word, in the order of `treetok.spans.SpanTable`: the span
-    of width w and start i in a word of n letters is entry first_span[word] + (w-1)n - (w-1)(w-2)/2 + i.
+    `substring_of_span` has one entry per span of every word, in the order of `treetok.span_table.SpanTable`: the
+    span of width w and start i in a word of n letters is entry first_span[word] + (w-1)n - (w-1)(w-2)/2 + i.
     """
 
     lengths: I64

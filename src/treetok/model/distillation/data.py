@@ -16,7 +16,7 @@ from torch import Tensor
 from treetok.errors import TreetokError
 from treetok.model.losses.parser_loss import depths_of_splits, parser_loss, splits_of_spans
 from treetok.model.network.parser import Parser, ParserTable
-from treetok.sources.agreement import SHORTEST_WORD, WORDS_PER_BATCH
+from treetok.sources.tree_agreement import SHORTEST_WORD, WORDS_PER_BATCH
 
 
 class DistillationData:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 import torch
 
 from treetok.errors import TreetokError
-from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.distillation.data import DistillationData, depths_of_words, subtrees_of
 from treetok.model.distillation.trainer import DistillationConfig, DistillationReport, ParserTrainer
 from treetok.model.network.parser import Parser, ParserConfig, ParserTable, features_of
-from treetok.sources.agreement import SHORTEST_WORD, Agreement, Teacher, scores_of_teacher, tree_agreement
 from treetok.sources.parser import ParserTrees, with_rounded_tables
+from treetok.sources.tree_agreement import SHORTEST_WORD, Agreement, Teacher, scores_of_teacher, tree_agreement
 
 MAX_WATCHED = 5000
 

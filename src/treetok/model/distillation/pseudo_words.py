@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from treetok.sources.agreement import SHORTEST_WORD
+from treetok.sources.tree_agreement import SHORTEST_WORD
 
 # No letter of any word.
 START, END = "\n" * 4, "\n"

@@ -18,12 +18,12 @@ import torch
 from torch import nn
 
 from treetok.errors import TreetokError
-from treetok.interrupt import stop_signal
 from treetok.model.batches.maker import mixed_seed
 from treetok.model.distillation.data import DistillationData
 from treetok.model.network.parser import Parser
 from treetok.model.training.checkpoint import read_checkpoint, write_checkpoint
 from treetok.model.training.schedule import warmup_cosine
+from treetok.stop_signal import stop_signal
 
 I64 = npt.NDArray[np.int64]
 

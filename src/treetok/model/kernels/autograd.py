@@ -17,7 +17,6 @@ from torch import Tensor
 
 from treetok.model.charts.passes import InsideResult, embedded_rows, inside_pass, outside_pass
 from treetok.model.charts.plan import ChartPlan
-from treetok.model.kernels.combine import combine_candidates, combine_candidates_backward
 from treetok.model.kernels.encoder import EncoderStack, as_tensors, from_tensors, weights_of
 from treetok.model.kernels.gather import add_rows, take_rows
 from treetok.model.kernels.outside_score import (
@@ -26,6 +25,7 @@ from treetok.model.kernels.outside_score import (
     outside_score,
     outside_score_backward,
 )
+from treetok.model.kernels.weighted_split_sum import combine_candidates, combine_candidates_backward
 from treetok.model.network.composition import CompositionModel, ScoreHalf
 from treetok.model.network.functional import norm
 

@@ -16,8 +16,8 @@ from treetok.model.charts.plan import ChartPlan
 from treetok.model.charts.pruned import PrunedPlan
 from treetok.model.config import ModelConfig
 from treetok.model.losses.joint_parser import best_tree_depths
-from treetok.model.losses.operations import PLAIN, fastest_operations
 from treetok.model.losses.parser_loss import parser_loss
+from treetok.model.losses.plain_or_fused import PLAIN, fastest_operations
 from treetok.model.losses.reduction import BatchReduction
 from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import precise, take_rows

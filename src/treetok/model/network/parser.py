@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from treetok.errors import TreetokError
-from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.network.functional import gelu, layer_norm, linear
 from treetok.model.network.transformer import TransformerBlock
-from treetok.sources.letter_features import LetterFeatures
+from treetok.sources.parser_features import LetterFeatures
 
 
 @dataclass(frozen=True)

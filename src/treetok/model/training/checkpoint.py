@@ -13,8 +13,7 @@ import safetensors
 import safetensors.torch
 import torch
 
-from treetok.differences import first_difference
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, first_difference
 from treetok.model.training.trainer import Trainer
 from treetok.storage.atomic import find_file, save_atomically
 

@@ -31,7 +31,7 @@ from treetok.model.losses.objectives import Losses, TreeLearner
 from treetok.model.losses.reduction import BatchReduction
 from treetok.model.network.functional import precise
 from treetok.model.training.trainer import StepReport, Trainer, TrainingConfig
-from treetok.processes import is_first_process
+from treetok.torchrun import is_first_process
 
 
 @contextmanager

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from treetok.errors import TreetokError
-from treetok.interrupt import stop_signal
 from treetok.model.batches.batch import Batch
 from treetok.model.batches.maker import BatchMaker, mixed_seed
 from treetok.model.losses.objectives import Losses, TreeLearner
 from treetok.model.training.schedule import warmup_cosine
+from treetok.stop_signal import stop_signal
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError
-from treetok.spans import I64, U64, SpanTable, walk_trees
+from treetok.span_table import I64, U64, SpanTable, walk_trees
 
 # An n-gram seen once says no more than one never seen: inside a known word, leaving it out changes no tree.
 LEAST_COUNT = 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treetok.spans import I64, U64, SpanTable
+from treetok.span_table import I64, U64, SpanTable
 
 UNKNOWN_CHARACTER, FIRST_CHARACTER = 1, 2
 

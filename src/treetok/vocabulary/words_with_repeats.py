@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from treetok.vocabulary.nodes import I64, SharedNodes
+from treetok.vocabulary.shared_nodes import I64, SharedNodes
 
 
 class WordsWithRepeats:

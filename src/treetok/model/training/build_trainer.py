@@ -10,7 +10,7 @@ import torch
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.batches.maker import BatchMaker, chart_numbers
-from treetok.model.batches.validation import (
+from treetok.model.batches.validation_batches import (
     ReplannedValidationBatches,
     make_validation_batches,
     split_held_out,
@@ -18,7 +18,7 @@ from treetok.model.batches.validation import (
 from treetok.model.charts.complete import CompleteCharts
 from treetok.model.charts.pruned import PrunedCharts
 from treetok.model.config import ModelConfig
-from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.data.substrings import tabulate_substrings
 from treetok.model.losses.joint_parser import MergeScores
 from treetok.model.losses.objectives import TreeLearner

@@ -11,7 +11,7 @@ from treetok.lexicon import Lexicon
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import profile_named
-from treetok.tokens import Entry, TokenTable
+from treetok.token_table import Entry, TokenTable
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, score_words
 from treetok.progress import Progress
 from treetok.sources import CountTrees, TreeSource
-from treetok.state import TokenizerState
 from treetok.storage import load_state
 from treetok.text import profile_named
+from treetok.tokenizer_state import TokenizerState
 
 # Running words. Beside 10 MB of another kind of text (chats, code) it costs 0.4 % more tokens (docs/lab-notes.md).
 DEFAULT_PRIOR = 2_000_000

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from treetok.corpus.letter_counts import counts_by_letters
+from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.sources import CountTrees, TreeSource, scores_of_words
 from treetok.text import Profile, profile_named
 from treetok.tree import split_depths

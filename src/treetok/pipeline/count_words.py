@@ -15,7 +15,7 @@ from treetok.corpus.word_ids import SequenceBuilder, WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
 from treetok.pipeline.options import TrainOptions
-from treetok.pipeline.run import Made, Run
+from treetok.pipeline.run_directory import Made, Run
 from treetok.progress import Progress
 from treetok.text import Profile, check_encodable, profile_named
 

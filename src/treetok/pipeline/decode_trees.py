@@ -22,9 +22,9 @@ from treetok.model.distillation.pseudo_words import pseudo_words
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
 from treetok.pipeline.artefacts import TREES, Format
-from treetok.pipeline.budget import Budget
 from treetok.pipeline.ensemble import stopped_error
-from treetok.pipeline.run import Artefacts, Made, Run
+from treetok.pipeline.run_directory import Artefacts, Made, Run
+from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress
 from treetok.storage.atomic import save_atomically
 from treetok.tree import split_depths

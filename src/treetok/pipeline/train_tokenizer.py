@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from treetok.corpus.counting import to_be_read_twice
-from treetok.corpus.letter_counts import counts_by_letters
+from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
-from treetok.interrupt import stop_signal
 from treetok.pipeline.artefacts import WORD_COUNTS
-from treetok.pipeline.budget import Budget
+from treetok.pipeline.count_words import CountedText, count_text, fingerprint, frequent_words
 from treetok.pipeline.options import TrainOptions
-from treetok.pipeline.run import Made, Run, StageRecord
-from treetok.pipeline.tree_sources import TreesOfText, check_source, ready_trees
+from treetok.pipeline.ready_trees import TreesOfText, check_source, ready_trees
+from treetok.pipeline.run_directory import Made, Run, StageRecord
+from treetok.pipeline.time_budget import Budget
 from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room
-from treetok.pipeline.words import CountedText, count_text, fingerprint, frequent_words
-from treetok.processes import is_first_process
 from treetok.progress import Progress, Stopped
 from treetok.segment import Segmenter
-from treetok.sources.agreement import segmentation_agreement
-from treetok.state import TokenizerState
+from treetok.sources.tree_agreement import segmentation_agreement
+from treetok.stop_signal import stop_signal
 from treetok.text import profile_named
+from treetok.tokenizer_state import TokenizerState
+from treetok.torchrun import is_first_process
 from treetok.version import __version__
 
 VOCABULARY_FILE = "vocabulary.tsv"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treetok.vocabulary.nodes import I64, SharedNodes
+from treetok.vocabulary.shared_nodes import I64, SharedNodes
 
 Bools = npt.NDArray[np.bool_]
 

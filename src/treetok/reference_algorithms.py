@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treetok.entropy import INFINITE, entropies_by_token
+from treetok.token_entropy import INFINITE, entropies_by_token
 
 TreeFrequencies = Sequence[tuple["Node", int]]
 

@@ -7,16 +7,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from treetok.model.data.morphemes import MorphemeVocabulary
+from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.distillation.distil import prepare_distillation
 from treetok.model.distillation.trainer import DistillationReport, ParserTrainer
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
 from treetok.pipeline.artefacts import PARSER, STRINGS, Format
-from treetok.pipeline.budget import Budget
-from treetok.pipeline.decode import PSEUDO_TREES_FILE, TREES_FILE
+from treetok.pipeline.decode_trees import PSEUDO_TREES_FILE, TREES_FILE
 from treetok.pipeline.ensemble import restore, stopped_error
-from treetok.pipeline.run import Artefacts, Made, Run
+from treetok.pipeline.run_directory import Artefacts, Made, Run
+from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress
 from treetok.sources.parser import ParserTrees
 

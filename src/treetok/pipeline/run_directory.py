@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from treetok.differences import first_difference
-from treetok.errors import TreetokError, TreetokWarning
+from treetok.errors import TreetokError, TreetokWarning, first_difference
 from treetok.pipeline.artefacts import Format
-from treetok.pipeline.memory import peak_memory, reset_peak_memory
+from treetok.pipeline.peak_memory import peak_memory, reset_peak_memory
 from treetok.storage.atomic import checked_target, find_file, has_file, save_atomically
 
 RUN = "run.json"
