@@ -155,7 +155,7 @@ def test_ids_out_of_range_name_the_line():
     status, output, errors = run("decode", "--model", "en", text=b"1 2\n3 99999\n")
     assert status == 1
     assert output.count("\n") == 1
-    assert errors == "treetok: standard input, line 2: there is no token 99999: ids run from 0 to 31999\n"
+    assert errors == "treetok: standard input, line 2: token id 99999 is out of range: ids run from 0 to 31999\n"
 
 
 def test_output_that_cannot_be_written_is_one_line():

@@ -265,7 +265,7 @@ def test_a_damaged_head_is_named(saved, content, message):
     [
         ("profile", "cased", "unknown profile 'cased'"),
         ("trees", "oracle", "unknown trees 'oracle'"),
-        ("special_tokens", {"<a>": 5000}, "ids of the special tokens must be different and below"),
+        ("special_tokens", {"<a>": 5000}, "ids of special tokens must be distinct and between 0 and"),
         ("special_tokens", {"<a>": "0"}, "special tokens are not named and numbered"),
         ("special_tokens", None, "is damaged"),
         ("files", {}, r"vocab\.tsv is missing"),
@@ -292,9 +292,9 @@ def test_a_head_that_makes_no_sense(saved, key, value, message):
         (lambda lines: [*lines[:5], "x\t" + "9" * 5000, *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
         (lambda lines: [*lines[:5], "\\z\t1", *lines[5:]], r"vocab\.tsv, line 6: bad escape"),
         (lambda lines: [line.split("\t")[0] + "\t" + "9" * 18 for line in lines], "its counts are too large"),
-        (lambda lines: [*lines, lines[300]], "a token stands twice"),
-        (lambda lines: lines[1:], "the vocabulary lacks the character"),
-        (lambda lines: lines[:200] + lines[201:], "the vocabulary lacks the byte"),
+        (lambda lines: [*lines, lines[300]], "a token appears twice"),
+        (lambda lines: lines[1:], "the vocabulary is missing the character"),
+        (lambda lines: lines[:200] + lines[201:], "the vocabulary is missing the byte"),
     ],
 )
 def test_a_vocabulary_that_makes_no_sense(saved, change, message):

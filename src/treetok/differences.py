@@ -1,4 +1,4 @@
-"""Where two descriptions differ, for messages that say so."""
+"""Describe where two nested configurations differ, for error messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 
 def first_difference(there: Any, here: Any) -> str:
-    """
+    """Describe the first key, at any depth, whose values differ.
+
     >>> first_difference({"steps": 5, "seed": {"a": 1}}, {"steps": 5, "seed": {"a": 2}})
     'seed: a: 1 there, 2 here'
     """
