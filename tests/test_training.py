@@ -165,7 +165,7 @@ def test_progress_is_reported_to_a_function():
         (["a b"], {"memory_limit": "4GB"}, "memory_limit must be a whole number"),
         (["a b"], {"pruning_rate": None}, "pruning_rate must be a number"),
         (["a b"], {"trees": LeftBranching}, "trees of type type have no split_scores"),
-        (7, {}, "a corpus is paths, texts or word counts, not int"),
+        (7, {}, "a corpus must be paths, texts or word counts, not int"),
     ],
 )
 def test_bad_input(corpus, options, message):

@@ -7,7 +7,7 @@ from html import escape
 
 from treetok.tree import LEAF, Tree
 
-# A drawing takes up to n rows of n columns. Longer words are printed as brackets, which carry the same information.
+# A drawing takes up to n rows of n columns; longer words are shown as brackets, which say the same.
 LONGEST_DRAWN = 200
 
 

@@ -1,7 +1,7 @@
 """Words with precomputed trees: three flat arrays, keyed by the letters of a word.
 
-Words are sorted and found by binary search: building a hash table of all of them would take longer than the rest of
-loading a tokenizer.
+Words are sorted and found by binary search: building a hash table of all of them would take longer than the
+rest of loading a tokenizer.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class SpanTable:
         return index
 
     def by_width(self) -> Iterator[tuple[I64, I64, int, U64]]:
-        """For each width, yield the words and starts of all spans of that width, the width, and the span hashes."""
+        """For each width, yield the words and starts of all its spans, the width, and the span hashes."""
         word = np.repeat(np.arange(len(self.lengths)), self.lengths)
         begin = np.cumsum(self.lengths) - self.lengths
         at = np.arange(len(self.codes))

@@ -48,8 +48,8 @@ class TokenizerState:
         return scores | scores_of_words(self.source, sorted(unseen))
 
     def split_scores(self, words: Sequence[str]) -> list[Sequence[float]]:
-        """Makes a tokenizer a source of trees. Words from another profile are normalised like this tokenizer's own,
-        so that `Café` has the tree of `cafe` if this profile strips accents."""
+        """Makes a tokenizer a source of trees. Words from another profile are normalised like this tokenizer's
+        own, so that `Café` has the tree of `cafe` if this profile strips accents."""
         align = profile_named(self.profile).align
         letters = [align(word) for word in words]
         scores = self.scores_of_letters(dict.fromkeys(letters))

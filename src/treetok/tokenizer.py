@@ -191,7 +191,7 @@ class TreeTokenizer:
     def encode_flat(
         self, texts: Sequence[str], *, threads: int | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-        """Encode texts into one array of ids, and offsets: the ids of text k are ids[offsets[k]:offsets[k + 1]]."""
+        """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]]."""
         encoded = self.encode_batch(texts, threads=threads)
         offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
         np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
@@ -308,7 +308,7 @@ class TreeTokenizer:
         }
 
     def _split_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
-        """Split a text at the special tokens allowed in it; yields each part with its id, None for ordinary text."""
+        """Split a text at the allowed special tokens; yields each part and its id, None for ordinary text."""
         specials = self._table.special_tokens
         if not isinstance(allowed, Iterable):
             raise TreetokError(f"allowed_special must be 'all' or a list of special tokens, not {allowed!r}")

@@ -1,7 +1,7 @@
 """A binary tree over the n characters of a word, represented by n-1 split scores.
 
-Split p is between characters p and p+1. Every span is split at its highest score; ties go left. Any list of numbers
-is therefore a valid tree, and any model that predicts numbers can predict trees.
+Split p is between characters p and p+1. Every span is split at its highest score; ties go left. Any list of
+numbers is therefore a valid tree, and any model that predicts numbers can predict trees.
 """
 
 from __future__ import annotations
