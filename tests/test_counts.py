@@ -11,7 +11,7 @@ words_of_few_letters = st.text("abc", min_size=1, max_size=8)
 
 
 def scores_by_definition(word_counts, word):
-    """Split where min(count(left), count(right)) is highest, the leftmost of equals; seen once is not seen."""
+    """Split where min(count(left), count(right)) is highest, leftmost on ties; n-grams seen once are ignored."""
     seen = Counter()
     for known, times in word_counts.items():
         for start in range(len(known)):
@@ -49,7 +49,7 @@ def test_batches_change_nothing(monkeypatch, sample_text):
         assert np.array_equal(one, other)
 
 
-def test_suffixes_come_out():
+def test_suffixes_are_found():
     stems = ["walk", "talk", "jump", "look", "turn", "work"]
     words = {stem + ending: 5 for stem in stems for ending in ("", "s", "ed", "ing", "er")}
     source = CountTrees.from_words(words)

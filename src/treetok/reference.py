@@ -93,7 +93,7 @@ def e_step(trees: TreeFrequencies, entropy: dict[str, int]) -> dict[str, int]:
 
 
 def m_step(trees: TreeFrequencies, entropy: dict[str, int]) -> dict[str, int]:
-    """Algorithm 3, M-step: how much removing each token would cost. (Characters cost 0; they are never removed.)"""
+    """Algorithm 3, M-step: how much removing each token would cost. (Characters cost 0 and are never removed.)"""
     loss: dict[str, int] = {}
     for root, freq in trees:
         delta: dict[str, int] = {}
