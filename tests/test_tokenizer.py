@@ -221,7 +221,7 @@ def test_wrong_types(lossless):
         (lambda: lossless.save(None), "it is not the name of a directory"),
         (lambda: lossless.save(""), "it is not the name of a directory"),
         (lambda: lossless.save("a\0b"), "cannot save to"),
-        (lambda: TreeTokenizer.load(None), "a tokenizer has a name or a directory"),
+        (lambda: TreeTokenizer.load(None), "a tokenizer must be a name or a directory"),
         (lambda: TreeTokenizer.load("x" * 5000), "no tokenizer"),
     ]:
         with pytest.raises(TreetokError, match=message):
