@@ -36,7 +36,7 @@ def test_train_equals_the_python_call(model):
     assert TreeTokenizer.load(model).state.entries == expected.state.entries
 
 
-def test_lines_go_there_and_back(model):
+def test_lines_round_trip(model):
     text = "Windsurfers tricycled.\n\n  naïve 東京\r\nlast line\n"
     status, ids, errors = run("encode", "--model", model, text=text.encode())
     assert (status, errors) == (0, "")
@@ -99,7 +99,7 @@ def test_uncased_training_with_options(tmp_path):
     assert run("info", tmp_path / "m")[1].count("[UNK] = 0") == 1
 
 
-def test_too_little_text_is_said_in_one_line(tmp_path):
+def test_too_little_text_is_reported_in_one_line(tmp_path):
     corpus = tmp_path / "tiny.txt"
     corpus.write_text("a b\n", encoding="utf-8")
     status, _, errors = run("train", corpus, "-o", tmp_path / "m", "--trees", "counts")
@@ -130,7 +130,7 @@ def bad_inputs(tmp_path):
     yield ["encode", "--model", tmp_path], "treetok.json is missing"
     yield ["encode", "--model", "en", latin], "latin.txt, line 2: byte 0xe9 is not UTF-8"
     yield ["encode", "--model", "en", tmp_path / "missing"], "cannot read"
-    yield ["decode", "--model", "en", good], "good.txt, line 1: not a row of ids"
+    yield ["decode", "--model", "en", good], "good.txt, line 1: not a line of ids"
     yield ["tree", "", "--model", "en"], "there is no word"
     yield ["tree", "a", "--model", "en", "--svg", tmp_path / "no" / "dir.svg"], "cannot write"
     yield ["info", tmp_path / "nowhere"], "no tokenizer"
@@ -141,7 +141,7 @@ def test_bad_input_is_one_clear_line_and_status_1(tmp_path, capsys):
     for arguments, message in bad_inputs(tmp_path):
         assert main([str(argument) for argument in arguments]) == 1, arguments
         output, errors = capsys.readouterr()
-        # What stood before the bad line has been answered.
+        # The lines before the bad one have been encoded.
         assert output.count("\n") == (1 if "latin" in errors and arguments[0] == "encode" else 0)
         assert errors.startswith("treetok: ")
         assert errors.count("\n") == 1
@@ -155,7 +155,7 @@ def test_ids_out_of_range_name_the_line():
     status, output, errors = run("decode", "--model", "en", text=b"1 2\n3 99999\n")
     assert status == 1
     assert output.count("\n") == 1
-    assert errors == "treetok: standard input, line 2: there is no token 99999: ids run from 0 to 31999\n"
+    assert errors == "treetok: standard input, line 2: token id 99999 is out of range: ids run from 0 to 31999\n"
 
 
 def test_output_that_cannot_be_written_is_one_line():
@@ -166,7 +166,7 @@ def test_output_that_cannot_be_written_is_one_line():
         assert result.stderr == b"treetok: No space left on device\n"
 
 
-def test_closed_streams_are_no_disaster():
+def test_closed_streams():
     for line in ("info en >&-", "info en 2>&-", "encode --model en < README.md >&-"):
         command = f"{sys.executable} -m treetok {line}"
         result = subprocess.run(["bash", "-c", command], capture_output=True, check=False, cwd=ROOT)
@@ -204,7 +204,7 @@ def test_version():
     assert run("--version") == (0, f"treetok {__version__}\n", "")
 
 
-def test_a_reader_that_goes_away_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     command = f"yes 'the wind' | head -n 50000 | {sys.executable} -m treetok encode --model en | head -n 1"
     result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)
     assert result.stderr == b""

@@ -37,7 +37,7 @@ def test_counts_are_those_of_splitting(profile, texts):
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".txt.xz", ".txt.bz2", ".txt.zst", ".raw", ""])
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_plain_text_packed_or_not(tmp_path, suffix, profile):
+def test_plain_text_compressed_or_not(tmp_path, suffix, profile):
     pack = {
         ".gz": gzip.compress,
         ".xz": lzma.compress,
@@ -54,7 +54,7 @@ def test_plain_text_packed_or_not(tmp_path, suffix, profile):
 @pytest.mark.parametrize("block_bytes", [1, 7, 64])
 @pytest.mark.parametrize("longest", [10, 1000])
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_blocks_tear_nothing_apart(tmp_path, monkeypatch, block_bytes, longest, profile):
+def test_block_boundaries_do_not_split_words(tmp_path, monkeypatch, block_bytes, longest, profile):
     monkeypatch.setattr(reading, "BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(reading, "LONGEST_UNBROKEN", longest)
     text = "\ufeffein  Weg\n\n\nda ß 東京 über\r\n  x\n"
@@ -71,7 +71,7 @@ def test_text_without_breaks_is_read_in_bounded_pieces(monkeypatch):
     assert max(map(len, pieces)) <= 16
 
 
-def test_several_frames_of_zstd_are_one_text(tmp_path):
+def test_multiple_zstd_frames_are_one_text(tmp_path):
     path = tmp_path / "a.txt.zst"
     path.write_bytes(zstandard.compress(b"walk ") + zstandard.compress(b"talk " * 100_000))
     assert counted(path) == {"talk": 100_000, "walk": 1}
@@ -123,7 +123,7 @@ def test_strings_in_a_list_are_texts_unless_they_name_files(tmp_path, monkeypatc
         counted(["missing.txt"])
 
 
-def test_rare_words_go_when_memory_is_short():
+def test_rare_words_are_dropped_when_memory_is_short():
     counter = WordCounter(uncased, memory_limit=200_000)
     for number in range(5_000):
         counter.add(f"common often rare{number} w{number % 50}")
@@ -140,7 +140,7 @@ def test_progress_reaches_the_end(tmp_path, capsys):
     path = tmp_path / "a.txt"
     path.write_text(TEXT, encoding="utf-8")
     seen = []
-    count_words([path, path], uncased, progress=Progress(lambda *news: seen.append(news)))
+    count_words([path, path], uncased, progress=Progress(lambda *report: seen.append(report)))
     size = 2 * path.stat().st_size
     assert seen[-1] == ("counting words", size, size)
     assert capsys.readouterr().err == ""
@@ -153,20 +153,24 @@ def test_progress_reaches_the_end(tmp_path, capsys):
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', r"a\.jsonl, line 2: not JSON"),
         ("a.jsonl", b'{"body": "x"}\n', r"a\.jsonl, line 1: no text under the key 'text'"),
         ("a.jsonl", b'["x"]\n', r"a\.jsonl, line 1: no text under the key 'text'"),
-        ("a.txt.gz", b"plain", r"a\.txt\.gz is damaged or not what its name says"),
-        ("a.txt.gz", gzip.compress(b"x" * 999)[:-9], r"a\.txt\.gz is damaged or not what its name says"),
-        ("a.txt.xz", b"plain", r"a\.txt\.xz is damaged or not what its name says"),
+        ("a.txt.gz", b"plain", r"a\.txt\.gz is damaged or does not match its file extension"),
+        (
+            "a.txt.gz",
+            gzip.compress(b"x" * 999)[:-9],
+            r"a\.txt\.gz is damaged or does not match its file extension",
+        ),
+        ("a.txt.xz", b"plain", r"a\.txt\.xz is damaged or does not match its file extension"),
         ("a.txt.bz2", b"plain", r"cannot read .*a\.txt\.bz2|a\.txt\.bz2 is damaged"),
         (
             "a.txt.zst",
             zstandard.compress(b"walk " * 999)[:-5],
-            r"a\.txt\.zst is damaged or not what its name says",
+            r"a\.txt\.zst is damaged or does not match its file extension",
         ),
         ("a.json", b"[]", r"a\.json: JSON is read line by line"),
-        ("a.jsonl", b"[" * 100_000, r"a\.jsonl, line 1: JSON that is nested too deeply"),
+        ("a.jsonl", b"[" * 100_000, r"a\.jsonl, line 1: JSON is nested too deeply"),
         ("a.jsonl", b'{"text": "\\ud800"}', r"a\.jsonl, line 1: the text has a lone surrogate"),
-        ("a.txt.zst", b"plain", r"a\.txt\.zst is damaged or not what its name says"),
-        ("a.parquet", b"plain", r"a\.parquet is damaged or not what its name says"),
+        ("a.txt.zst", b"plain", r"a\.txt\.zst is damaged or does not match its file extension"),
+        ("a.parquet", b"plain", r"a\.parquet is damaged or does not match its file extension"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, name, content, message):
@@ -198,7 +202,7 @@ def test_other_bad_input(tmp_path):
         counted(["\ud800"])
 
 
-def test_a_text_too_long_for_a_name_is_a_text():
+def test_a_text_too_long_for_a_file_name_is_a_text():
     text = "walk walking talked " * 20
     counts = count_words([text, text], profile_named("uncased")).counts()
     assert counts == {"talked": 40, "walk": 40, "walking": 40}

@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treetok.sources import CountTrees, TreeSource, counts
+from treetok.sources import CountTrees, TreeSource, ngram_counts
 from treetok.tree import Tree
 
 words_of_few_letters = st.text("abc", min_size=1, max_size=8)
 
 
 def scores_by_definition(word_counts, word):
-    """Split where min(count(left), count(right)) is highest, the leftmost of equals; seen once is not seen."""
+    """Split where min(count(left), count(right)) is highest, leftmost on ties; n-grams seen once are ignored."""
     seen = Counter()
     for known, times in word_counts.items():
         for start in range(len(known)):
@@ -44,12 +44,12 @@ def test_batches_change_nothing(monkeypatch, sample_text):
     words = Counter(sample_text.lower().split())
     source = CountTrees.from_words(words)
     at_once = source.split_scores(list(words))
-    monkeypatch.setattr(counts, "SPANS_PER_BATCH", 100)
+    monkeypatch.setattr(ngram_counts, "SPANS_PER_BATCH", 100)
     for one, other in zip(at_once, source.split_scores(list(words)), strict=True):
         assert np.array_equal(one, other)
 
 
-def test_suffixes_come_out():
+def test_suffixes_are_found():
     stems = ["walk", "talk", "jump", "look", "turn", "work"]
     words = {stem + ending: 5 for stem in stems for ending in ("", "s", "ed", "ing", "er")}
     source = CountTrees.from_words(words)

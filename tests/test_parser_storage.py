@@ -1,4 +1,4 @@
-"""The light parser without PyTorch: what it computes for odd words, and its file on disk."""
+"""The light parser without PyTorch: its scores for unusual words, and its file on disk."""
 
 import json
 import pickle
@@ -14,7 +14,7 @@ from treetok import TreeTokenizer, TreetokError
 from treetok.sources import ParserTrees
 from treetok.sources.parser import (
     FACTOR,
-    LARGEST_WHOLE_NUMBER,
+    LARGEST_INTEGER,
     MORPHEME_TABLES,
     expected_shapes,
     with_rounded_tables,
@@ -26,7 +26,7 @@ WORDS = {stem + ending: 5 for stem in ("walk", "jump", "look") for ending in (""
 
 
 def random_parser(seed=0, characters=CHARACTERS, morphemes=MORPHEMES, dimension=8, hidden=12, layers=2):
-    """A parser that knows nothing; its shapes are those that it checks itself."""
+    """An untrained parser, with the shapes that ParserTrees expects."""
     rng = np.random.default_rng(seed)
     sizes = {"last_norm.weight": (dimension,), "pair_hidden.bias": (hidden,), "place_from_start": (5, dimension)}
     sizes |= {f"layers.{n}.qkv.weight": () for n in range(layers)}
@@ -62,7 +62,7 @@ def test_every_word_gets_its_scores():
     assert PARSER.split_scores([]) == []
 
 
-def test_words_longer_than_any_in_text_are_cut_blindly():
+def test_overlong_words_are_split_at_fixed_positions():
     word = "walking" * 20
     scores = PARSER.split_scores([word])[0]
     cuts = np.arange(LONGEST_WORD, len(word), LONGEST_WORD) - 1
@@ -91,14 +91,14 @@ def test_morphemes_matter():
     np.testing.assert_array_equal(wlaked, PARSER.split_scores(["wlaked"])[0])
 
 
-def test_rounding_changes_little_and_only_once():
+def test_quantization_error_is_small_and_quantizing_again_changes_nothing():
     precise = {**PARSER.weights, "inside": PARSER.weights["inside"] * (np.arange(7)[:, None] > 0)}
     small = with_rounded_tables(precise)
     assert [small[table].dtype for table in MORPHEME_TABLES] == [np.int8] * 3
     for table in MORPHEME_TABLES:
         again = small[table] * small[FACTOR.format(table)].astype(np.float32)
         error = np.abs(again - precise[table]).max(1)
-        assert (error <= 0.52 * np.abs(precise[table]).max(1) / LARGEST_WHOLE_NUMBER).all()
+        assert (error <= 0.52 * np.abs(precise[table]).max(1) / LARGEST_INTEGER).all()
     words = list(WORDS)
     parser = rounded(PARSER)
     stored = ParserTrees.from_arrays(parser.arrays())
@@ -133,7 +133,7 @@ def test_the_same_parser_gives_the_same_bytes(saved, tmp_path):
     assert contents(tmp_path / "two") == contents(saved)
 
 
-def test_trees_from_elsewhere_take_its_place(saved, uncased):
+def test_custom_trees_replace_the_parser(saved, uncased):
     uncased.save(saved)
     assert "parser.safetensors" not in contents(saved)
 
@@ -177,41 +177,44 @@ def not_a_number(array):
     [
         (without("heads"), "has no 'heads'"),
         (without("morpheme_lengths"), "has no 'morpheme_lengths'"),
-        (without("last_norm.weight"), "lacks weights"),
-        (without("layers.1.output.bias"), "not of the shapes"),
-        (without("layers.0.qkv.weight"), "not of the shapes"),
-        (replaced("last_norm.weight", lambda a: a[0].reshape(())), "lacks weights"),
-        (replaced("letter", lambda a: a[:-1]), "not of the shapes"),
-        (replaced("begin", lambda a: a[:, :-1]), "not of the shapes"),
-        (replaced("pair_score.weight", lambda a: a[0]), "not of the shapes"),
-        (lambda arrays: {**arrays, "extra": arrays["end"]}, "not of the shapes"),
+        (without("last_norm.weight"), "missing weights"),
+        (without("layers.1.output.bias"), "do not have the expected shapes"),
+        (without("layers.0.qkv.weight"), "do not have the expected shapes"),
+        (replaced("last_norm.weight", lambda a: a[0].reshape(())), "missing weights"),
+        (replaced("letter", lambda a: a[:-1]), "do not have the expected shapes"),
+        (replaced("begin", lambda a: a[:, :-1]), "do not have the expected shapes"),
+        (replaced("pair_score.weight", lambda a: a[0]), "do not have the expected shapes"),
+        (lambda arrays: {**arrays, "extra": arrays["end"]}, "do not have the expected shapes"),
         (replaced("end", lambda a: a.astype(np.float32)), "end of the parser are float32, not float16"),
         (replaced("end", lambda a: a.view(np.int16)), "are int16, not float16"),
-        (replaced("end", not_a_number), "not all numbers"),
-        (replaced("layers.0.hidden.bias", lambda a: a + np.float16(np.inf)), "not all numbers"),
+        (replaced("end", not_a_number), "not all finite"),
+        (replaced("layers.0.hidden.bias", lambda a: a + np.float16(np.inf)), "not all finite"),
         (replaced("heads", lambda a: a * 0), "0 heads do not divide"),
         (replaced("heads", lambda a: a - 4), "-2 heads do not divide"),
         (replaced("heads", lambda a: a + 1), "3 heads do not divide the 8 dimensions"),
-        (replaced("heads", lambda a: a.astype(np.float16)), "not one number"),
-        (replaced("heads", lambda a: np.repeat(a, 2)), "not one number"),
-        (replaced("last_norm.weight", lambda a: np.zeros(5000, np.float16)), "is absurd"),
-        (replaced("last_norm.weight", lambda a: a[:0]), "is absurd"),
-        (replaced("place_from_start", lambda a: a[:0]), "is absurd"),
+        (replaced("heads", lambda a: a.astype(np.float16)), "not a single integer"),
+        (replaced("heads", lambda a: np.repeat(a, 2)), "not a single integer"),
+        (replaced("last_norm.weight", lambda a: np.zeros(5000, np.float16)), "out of range"),
+        (replaced("last_norm.weight", lambda a: a[:0]), "out of range"),
+        (replaced("place_from_start", lambda a: a[:0]), "out of range"),
         (replaced("characters", lambda a: a[:-1]), "not UTF-8"),
-        (replaced("characters", lambda a: a[1:]), "not of the shapes"),
+        (replaced("characters", lambda a: a[1:]), "do not have the expected shapes"),
         (
             replaced("characters", lambda a: a[[1, 0, *range(2, len(a))]]),
-            "characters of the parser are not in order",
+            "characters of the parser are not sorted",
         ),
-        (replaced("characters", lambda a: a.astype(np.int32)), "not rows of bytes"),
-        (replaced("morphemes", lambda a: a[:-1]), "do not fit"),
-        (replaced("morpheme_lengths", lambda a: a[:-1]), "do not fit"),
-        (replaced("morpheme_lengths", lambda a: a[::-1]), "not in order"),
-        (replaced("morpheme_lengths", lambda a: np.append(a, 0).astype(np.uint8)), "a morpheme not several"),
-        (replaced("morphemes", lambda a: a.reshape(1, -1)), "not rows of bytes"),
+        (replaced("characters", lambda a: a.astype(np.int32)), "not one-dimensional arrays of bytes"),
+        (replaced("morphemes", lambda a: a[:-1]), "do not match their lengths"),
+        (replaced("morpheme_lengths", lambda a: a[:-1]), "do not match their lengths"),
+        (replaced("morpheme_lengths", lambda a: a[::-1]), "not sorted"),
+        (
+            replaced("morpheme_lengths", lambda a: np.append(a, 0).astype(np.uint8)),
+            "a morpheme has fewer than two",
+        ),
+        (replaced("morphemes", lambda a: a.reshape(1, -1)), "not one-dimensional arrays of bytes"),
     ],
 )
-def test_a_parser_that_makes_no_sense(saved, change, message):
+def test_an_invalid_parser_is_rejected(saved, change, message):
     arrays = safetensors.numpy.load((saved / "parser.safetensors").read_bytes())
     changed = {name: np.array(array, order="C") for name, array in change(arrays).items()}
     rewrite(saved, "parser.safetensors", safetensors.numpy.save(changed))
@@ -224,18 +227,18 @@ def test_a_parser_that_makes_no_sense(saved, change, message):
     [
         (without("end.factor"), "end of the parser are int8, not float16"),
         (replaced("end", lambda a: a.astype(np.float16)), "end of the parser are float16, not int8"),
-        (replaced("end.factor", lambda a: a[:-1]), "not of the shapes"),
-        (replaced("end.factor", not_a_number), "not all numbers"),
+        (replaced("end.factor", lambda a: a[:-1]), "do not have the expected shapes"),
+        (replaced("end.factor", not_a_number), "not all finite"),
         (replaced("end.factor", lambda a: a.astype(np.float32)), "float32, not float16"),
-        (lambda arrays: {**arrays, "letter.factor": arrays["end.factor"]}, "not of the shapes"),
+        (lambda arrays: {**arrays, "letter.factor": arrays["end.factor"]}, "do not have the expected shapes"),
     ],
 )
-def test_rounded_tables_that_make_no_sense(change, message):
+def test_invalid_quantized_tables_are_rejected(change, message):
     with pytest.raises(TreetokError, match=message):
         ParserTrees.from_arrays(change(rounded(PARSER).arrays()))
 
 
-def test_weights_whose_sums_overflow_are_found_out(saved):
+def test_weights_whose_sums_overflow_are_rejected(saved):
     arrays = safetensors.numpy.load((saved / "parser.safetensors").read_bytes())
     huge = {n: np.full_like(a, 60000) if a.dtype == np.float16 and n != "heads" else a for n, a in arrays.items()}
     rewrite(saved, "parser.safetensors", safetensors.numpy.save(huge))

@@ -25,7 +25,7 @@ def trees(draw):
 
 
 def all_merges(pieces):
-    """Every way to join neighbouring pieces."""
+    """Every way to merge adjacent pieces."""
     for joins in product([False, True], repeat=len(pieces) - 1):
         merged = pieces[:1]
         for join, piece in zip(joins, pieces[1:], strict=True):
@@ -73,7 +73,7 @@ def test_the_fewest_tokens_come_before_entropies(counts, pieces):
     assert tokens_and_entropies(merged) == min(map(tokens_and_entropies, all_merges(pieces)))
 
 
-def test_a_letter_that_is_a_frequent_word_is_joined_where_the_fewest_tokens_are_asked_for():
+def test_a_letter_that_is_a_frequent_word_is_merged_with_fewest_tokens():
     counts = {"hesper": 3, "i": 500, "a": 90_000, "ia": 20}
     assert Segmenter(counts).post_merge(["hesper", "i", "a"]) == ["hesper", "i", "a"]
     assert Segmenter(counts, fewest_tokens=True).post_merge(["hesper", "i", "a"]) == ["hesper", "ia"]
@@ -88,13 +88,13 @@ def test_ties_keep_pieces_apart():
 
 
 def test_the_example_of_the_paper():
-    # [[[book] e] d] with `ed` in the vocabulary: post-merge mends the tree.
+    # [[[book] e] d] with `ed` in the vocabulary: post-merge corrects the tree.
     counts = {**dict.fromkeys("boked", 10), "book": 50, "ed": 60}
     assert Segmenter(counts).match_top_down("booked", [1, 1, 1, 2, 3]) == ["book", "e", "d"]
     assert Segmenter(counts).cut("booked", [1, 1, 1, 2, 3]) == ["book", "ed"]
 
 
-def test_a_long_left_branching_word_is_cut_without_recursion():
+def test_a_long_left_branching_word_needs_no_recursion():
     word = "".join(random.Random(0).choices("abc", k=20_000))
     pieces = Segmenter({"a": 5, "b": 5, "c": 5, "ab": 9}).cut(word, range(len(word) - 1))
     assert "".join(pieces) == word

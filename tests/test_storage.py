@@ -31,7 +31,7 @@ def saved(tmp_path, lossless) -> Path:
 
 
 def rewrite(directory: Path, name: str, content: bytes) -> None:
-    """Replace a file and make the checksums fit again, as somebody who means harm would."""
+    """Replace a file and update its checksum, as an attacker would."""
     (directory / name).write_bytes(content)
     head = json.loads((directory / "treetok.json").read_text(encoding="utf-8"))
     head["files"][name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -73,7 +73,7 @@ def test_same_input_gives_the_same_bytes(tmp_path, profile):
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-def test_the_vocabulary_can_be_read_by_people(saved):
+def test_the_vocabulary_is_human_readable(saved):
     lines = (saved / "vocab.tsv").read_text(encoding="utf-8").split("\n")
     assert "\\x80\t0" in lines
     assert any(line.startswith(" the\t") for line in lines)
@@ -81,37 +81,37 @@ def test_the_vocabulary_can_be_read_by_people(saved):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.integers(0x80, 0xFF))
-def test_tokens_survive_writing(entry):
+def test_escaping_round_trip(entry):
     written = escape_token(entry)
     assert not set(written) & set("\t\n\r\x0b\x0c\x85\u2028\u2029")
     assert unescape_token(written) == entry
 
 
 @pytest.mark.parametrize("written", ["", "\\", "\\q", "\\u12", "\\x41", "a\\xe4", "\\U00110000", "\\ud800"])
-def test_what_is_no_token(written):
+def test_invalid_escapes(written):
     with pytest.raises(ValueError, match=r"bad escape|empty token|surrogates not allowed"):
         unescape_token(written)
 
 
-# ---- saving over something
+# ---- overwriting
 
 
-def test_files_of_others_are_not_overwritten(tmp_path, lossless):
+def test_unrelated_files_are_not_overwritten(tmp_path, lossless):
     (tmp_path / "vocab.tsv").write_text("mine", encoding="utf-8")
-    with pytest.raises(TreetokError, match=r"it has a file vocab\.tsv that is not ours"):
+    with pytest.raises(TreetokError, match=r"it has a file vocab\.tsv that treetok did not write"):
         lossless.save(tmp_path)
     assert contents(tmp_path) == {"vocab.tsv": b"mine"}
 
 
-def test_a_directory_called_like_a_shipped_tokenizer(tmp_path, monkeypatch, lossless):
+def test_a_directory_with_the_name_of_a_shipped_tokenizer(tmp_path, monkeypatch, lossless):
     monkeypatch.chdir(tmp_path)
     lossless.save("en")
-    with pytest.warns(TreetokWarning, match=r"the one in the directory is '\./en'"):
+    with pytest.warns(TreetokWarning, match=r"for the local directory use '\./en'"):
         assert TreeTokenizer.load("en").vocab_size == 32_000
     assert TreeTokenizer.load("./en").vocab_size == 1500
 
 
-def test_readers_and_writers_at_once(tmp_path, lossless, uncased):
+def test_concurrent_readers_and_writers(tmp_path, lossless, uncased):
     lossless.save(tmp_path)
     failures = []
 
@@ -138,7 +138,7 @@ def test_saving_replaces_a_tokenizer_and_nothing_else(tmp_path, lossless, uncase
     assert TreeTokenizer.load(tmp_path).profile == "uncased"
 
 
-def test_files_that_are_no_longer_part_of_it_go(tmp_path, lossless):
+def test_obsolete_files_are_removed(tmp_path, lossless):
     lossless.save(tmp_path)
     TreeTokenizer.train(["a b c"], 258, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
     assert "lexicon.safetensors" not in contents(tmp_path)
@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_the_old_tokenizer(saved, uncased, monkeypatch, faili
 
 
 class Crash(BaseException):
-    """The process is gone: nothing of it runs any more."""
+    """The process was killed: no cleanup code runs."""
 
 
 def crash_at(monkeypatch, call: int, method: str) -> None:
@@ -192,13 +192,13 @@ def test_a_crash_leaves_one_whole_tokenizer(saved, uncased, lossless, monkeypatc
     assert survivor.encode(sample_text) == {"lossless": lossless, "uncased": uncased}[survivor.profile].encode(
         sample_text
     )
-    # The next save clears up.
+    # The next save cleans up.
     lossless.save(saved)
     assert TreeTokenizer.load(saved).profile == "lossless"
     assert [path.name for path in saved.iterdir() if path.name == ".treetok-arriving"] == []
 
 
-def test_saving_where_there_is_a_file(tmp_path, lossless):
+def test_saving_over_a_file(tmp_path, lossless):
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     with pytest.raises(TreetokError, match="it is a file, not a directory"):
         lossless.save(tmp_path / "file")
@@ -210,7 +210,7 @@ def test_saving_where_there_is_a_file(tmp_path, lossless):
 # ---- loading what is missing, damaged or hostile
 
 
-def test_nothing_there(tmp_path):
+def test_loading_what_does_not_exist(tmp_path):
     with pytest.raises(
         TreetokError, match="no tokenizer 'klingon': neither a directory nor one of en, en-uncased"
     ):
@@ -234,7 +234,7 @@ def test_a_damaged_file_is_named(saved, name, damage):
         TreeTokenizer.load(saved)
 
 
-def test_the_model_card_is_for_people_to_edit(saved, tmp_path):
+def test_the_model_card_may_be_edited(saved, tmp_path):
     (saved / "MODEL_CARD.md").write_text("# Mine", encoding="utf-8")
     TreeTokenizer.load(saved).save(tmp_path / "copy")
     assert (tmp_path / "copy" / "MODEL_CARD.md").read_text(encoding="utf-8") == "# Mine"
@@ -248,8 +248,8 @@ def test_the_model_card_is_for_people_to_edit(saved, tmp_path):
         (b"", "it is not JSON"),
         (b"\xff", "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
-        (b"[]", "it names no format version"),
-        (b'{"format": "1"}', "it names no format version"),
+        (b"[]", "it has no format version"),
+        (b'{"format": "1"}', "it has no format version"),
         (b'{"format": 3}', "format version 3, this treetok reads up to 2: upgrade treetok"),
         (b'{"format": 1}', "treetok.json is damaged: KeyError"),
     ],
@@ -265,18 +265,18 @@ def test_a_damaged_head_is_named(saved, content, message):
     [
         ("profile", "cased", "unknown profile 'cased'"),
         ("trees", "oracle", "unknown trees 'oracle'"),
-        ("special_tokens", {"<a>": 5000}, "ids of the special tokens must be different and below"),
-        ("special_tokens", {"<a>": "0"}, "special tokens are not named and numbered"),
+        ("special_tokens", {"<a>": 5000}, "ids of special tokens must be distinct and between 0 and"),
+        ("special_tokens", {"<a>": "0"}, "special_tokens must map non-empty names to ids"),
         ("special_tokens", None, "is damaged"),
         ("files", {}, r"vocab\.tsv is missing"),
-        ("special_tokens", {"": 0}, "special tokens are not named and numbered"),
+        ("special_tokens", {"": 0}, "special_tokens must map non-empty names to ids"),
         ("special_tokens", {"\ud800": 0}, "is damaged"),
         ("files", 3, "is damaged"),
         ("settings", 3, "is damaged"),
-        ("fewest_tokens", 1, "fewest_tokens is true or false, not 1"),
+        ("fewest_tokens", 1, "fewest_tokens must be true or false, not 1"),
     ],
 )
-def test_a_head_that_makes_no_sense(saved, key, value, message):
+def test_an_invalid_head(saved, key, value, message):
     head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
     head[key] = value
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
@@ -287,17 +287,20 @@ def test_a_head_that_makes_no_sense(saved, key, value, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: [*lines[:5], "no tab", *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
-        (lambda lines: [*lines[:5], "x\t-1", *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
-        (lambda lines: [*lines[:5], "x\t" + "9" * 5000, *lines[5:]], r"vocab\.tsv, line 6: no token and count"),
+        (lambda lines: [*lines[:5], "no tab", *lines[5:]], r"vocab\.tsv, line 6: expected a token and a count"),
+        (lambda lines: [*lines[:5], "x\t-1", *lines[5:]], r"vocab\.tsv, line 6: expected a token and a count"),
+        (
+            lambda lines: [*lines[:5], "x\t" + "9" * 5000, *lines[5:]],
+            r"vocab\.tsv, line 6: expected a token and a count",
+        ),
         (lambda lines: [*lines[:5], "\\z\t1", *lines[5:]], r"vocab\.tsv, line 6: bad escape"),
         (lambda lines: [line.split("\t")[0] + "\t" + "9" * 18 for line in lines], "its counts are too large"),
-        (lambda lines: [*lines, lines[300]], "a token stands twice"),
-        (lambda lines: lines[1:], "the vocabulary lacks the character"),
-        (lambda lines: lines[:200] + lines[201:], "the vocabulary lacks the byte"),
+        (lambda lines: [*lines, lines[300]], "a token appears twice"),
+        (lambda lines: lines[1:], "the vocabulary is missing the character"),
+        (lambda lines: lines[:200] + lines[201:], "the vocabulary is missing the byte"),
     ],
 )
-def test_a_vocabulary_that_makes_no_sense(saved, change, message):
+def test_an_invalid_vocabulary(saved, change, message):
     lines = (saved / "vocab.tsv").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     rewrite(saved, "vocab.tsv", ("\n".join(change(lines)) + "\n").encode())
     with pytest.raises(TreetokError, match=message):
@@ -315,7 +318,7 @@ def test_a_vocabulary_that_makes_no_sense(saved, change, message):
         ("ngrams.safetensors", {"hashes": [2, 3], "counts": [1]}),
     ],
 )
-def test_arrays_that_make_no_sense(saved, name, arrays):
+def test_invalid_arrays(saved, name, arrays):
     kind = np.uint8 if name.startswith("lexicon") else np.uint64
     rewrite(saved, name, safetensors.numpy.save({key: np.array(value, kind) for key, value in arrays.items()}))
     with pytest.raises(TreetokError, match=rf"{name} is damaged"):
@@ -332,7 +335,7 @@ def test_a_huge_head_is_not_read(saved, monkeypatch):
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=2, max_size=20), st.integers()))
-def test_lexicon_gives_back_every_tree(words):
+def test_lexicon_round_trip(words):
     scores = {word: [(seed >> i) % 7 for i in range(len(word) - 1)] for word, seed in words.items()}
     lexicon = Lexicon.from_scores(scores)
     assert lexicon.words() == sorted(words)

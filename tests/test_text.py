@@ -13,7 +13,7 @@ from treetok.text.word_limit import LONGEST_WORD
 
 lossless, uncased = profile_named("lossless"), profile_named("uncased")
 encodable = st.text(st.characters(exclude_categories=["Cs"]))
-# Text in which the rules of splitting meet each other often.
+# Text in which the splitting rules often interact.
 crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u3000é東İ'"), max_size=30)
 
 
@@ -69,7 +69,7 @@ def test_no_word_crosses_chunks(profile, text):
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 @given(text=encodable | crowded)
-def test_offsets_have_one_place_per_character(profile, text):
+def test_offsets_have_one_entry_per_character(profile, text):
     words, places = profile.split_with_offsets(text)
     assert words == profile.split(text)
     assert [len(place) for place in places] == [len(word) for word in words]
@@ -94,7 +94,7 @@ def test_words_have_bounded_length(profile, text):
 @example(" İI")
 @example("ΣΑΣ")
 @example(" ")
-def test_letters_are_lower_case_and_one_for_one(word):
+def test_letters_are_lower_case_one_per_character(word):
     letters = lossless.letters(word)
     bare = word[1:] if len(word) > 1 and word[0] == " " else word
     assert len(letters) == len(bare)
@@ -103,8 +103,8 @@ def test_letters_are_lower_case_and_one_for_one(word):
 
 
 def test_normalisation_is_that_of_bert():
-    """Character by character, over all of Unicode. The differences left are of two kinds: characters that the
-    two Unicode databases know differently, and a block of Chinese characters that the other library misses."""
+    """Character by character, over all of Unicode. Two kinds of differences remain: characters on which the two
+    Unicode databases disagree, and a block of Chinese characters that the other library misses."""
     bert = BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
     different = []
     for code_point in range(sys.maxunicode + 1):
@@ -130,7 +130,7 @@ def test_normalisation_of_texts_is_that_of_bert(text):
         assert ours == theirs
 
 
-def test_lone_surrogates_are_refused_by_place():
+def test_errors_give_the_position_of_lone_surrogates():
     with pytest.raises(TreetokError, match=r"U\+D800.*character 2"):
         check_encodable("ab\ud800")
 

@@ -37,21 +37,21 @@ def assert_lossless(tokenizer, text):
 @example("<|endoftext|>")
 @example("".join(map(chr, range(32))))
 @example("")
-def test_lossless_gives_back_every_text(lossless, text):
+def test_lossless_round_trip(lossless, text):
     assert_lossless(lossless, text)
 
 
-def test_lossless_gives_back_all_of_unicode(lossless):
+def test_lossless_round_trip_of_all_unicode(lossless):
     everything = "".join(chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000)
     assert lossless.decode(lossless.encode(everything)) == everything
 
 
 @pytest.mark.parametrize("text", ["a" * MEGABYTE, "ß" * MEGABYTE, "東" * MEGABYTE, " " * MEGABYTE, "-" * MEGABYTE])
-def test_lossless_gives_back_a_megabyte_of_one_letter(lossless, text):
+def test_lossless_round_trip_of_a_megabyte_of_one_letter(lossless, text):
     assert_lossless(lossless, text)
 
 
-def test_lossless_gives_back_wikitext(lossless, shared_data):
+def test_lossless_round_trip_of_wikitext(lossless, shared_data):
     lines = (shared_data / "wikitext103" / "wiki.test.raw").read_text(encoding="utf-8").split("\n")
     for line in lines:
         assert_lossless(lossless, line)
@@ -59,18 +59,18 @@ def test_lossless_gives_back_wikitext(lossless, shared_data):
 
 
 @pytest.mark.parametrize("name", ["en", "en-uncased"])
-def test_shipped_tokenizers_load_and_cut_words(name):
+def test_shipped_tokenizers_load_and_segment_words(name):
     tokenizer = TreeTokenizer.load(name)
     assert "".join(tokenizer.segment("windsurfing")) == "windsurfing"
     assert tokenizer.decode(tokenizer.encode("the wind")) == "the wind"
-    # Known words from the lexicon, one that nobody has seen from the parser.
+    # Known words come from the lexicon, an unseen one from the parser.
     assert tokenizer.segment("uniquenesses") == ["unique", "ness", "es"]
     assert "".join(tokenizer.segment("blorkishnesses")) == "blorkishnesses"
     assert tokenizer.segment("blorkishnesses")[-2:] == ["ness", "es"]
 
 
 def test_shipped_tokenizers_are_small_and_load_quickly():
-    """Loading must not make tables of all words: 150 ms is what it may take on a quiet machine."""
+    """Loading must not build tables of all words: it should take at most 150 ms on an idle machine."""
     folder = ROOT / "src" / "treetok" / "shipped"
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 25_000_000
     seconds = []
@@ -100,7 +100,7 @@ def test_uncased_example(uncased):
     assert uncased.decode(uncased.encode("Walking, she said.")) == "walking , she said ."
 
 
-def test_bytes_of_one_character_share_its_place(lossless):
+def test_bytes_of_one_character_share_its_offsets(lossless):
     encoding = lossless.encode_with_offsets("a東b")
     assert encoding.tokens == ["a", "<0xE6>", "<0x9D>", "<0xB1>", "b"]
     assert encoding.offsets == [(0, 1), (1, 2), (2, 2), (2, 2), (2, 3)]
@@ -144,7 +144,7 @@ def test_segments_join_to_the_word(lossless, text):
     assert "".join(lossless.segment(text)) == text
 
 
-def test_topmost_splits_are_the_cuts_between_words(uncased, lossless):
+def test_topmost_splits_are_word_boundaries(uncased, lossless):
     for tokenizer in (uncased, lossless):
         tree = tokenizer.tree("fielder's")
         assert tree.text == "fielder's"
@@ -179,7 +179,7 @@ def test_special_tokens_are_text_unless_allowed(lossless):
         lossless.encode(text, allowed_special=["<pad>"])
 
 
-def test_of_two_special_tokens_the_longer_wins():
+def test_the_longest_special_token_wins():
     tokenizer = TreeTokenizer.train(["a b"], 259, trees="counts", special_tokens=["<a", "<a>"], progress=False)
     assert tokenizer.encode("<a><a", allowed_special="all") == [1, 0]
 
@@ -196,7 +196,7 @@ def test_tokens_and_ids(lossless, uncased):
 
 @pytest.mark.parametrize("bad", [-1, 1500, 10**30])
 def test_ids_out_of_range(lossless, bad):
-    message = f"there is no token {bad}: ids run from 0 to 1499"
+    message = f"token id {bad} is out of range: ids run from 0 to 1499"
     with pytest.raises(TreetokError, match=message):
         lossless.decode([1, bad])
     with pytest.raises(TreetokError, match=message):
@@ -206,22 +206,22 @@ def test_ids_out_of_range(lossless, bad):
 
 
 def test_wrong_types(lossless):
-    with pytest.raises(TreetokError, match="a token id is a whole number, not 'a'"):
+    with pytest.raises(TreetokError, match="a token id must be an integer, not 'a'"):
         lossless.decode(["a"])
     with pytest.raises(TreetokError, match="text must be str, not bytes"):
         lossless.encode(b"a")
     for call, message in [
-        (lambda: lossless.encode_batch("text"), "a batch is a list of texts, not str"),
-        (lambda: lossless.encode_flat(None), "a batch is a list of texts, not NoneType"),
+        (lambda: lossless.encode_batch("text"), "a batch must be a list of texts, not str"),
+        (lambda: lossless.encode_flat(None), "a batch must be a list of texts, not NoneType"),
         (lambda: lossless.encode_batch(["a"], threads=-1), "threads must be a whole number of 1 or more"),
-        (lambda: lossless.decode(5), "ids are a row of whole numbers, not int"),
-        (lambda: lossless.decode(b"abc"), "ids are a row of whole numbers, not bytes"),
-        (lambda: lossless.token_to_id([]), "a token is a string, not list"),
-        (lambda: lossless.encode("a", allowed_special=5), "allowed_special is 'all' or a list"),
+        (lambda: lossless.decode(5), "ids must be a sequence of integers, not int"),
+        (lambda: lossless.decode(b"abc"), "ids must be a sequence of integers, not bytes"),
+        (lambda: lossless.token_to_id([]), "a token must be a string, not list"),
+        (lambda: lossless.encode("a", allowed_special=5), "allowed_special must be 'all' or a list"),
         (lambda: lossless.save(None), "it is not the name of a directory"),
         (lambda: lossless.save(""), "it is not the name of a directory"),
         (lambda: lossless.save("a\0b"), "cannot save to"),
-        (lambda: TreeTokenizer.load(None), "a tokenizer has a name or a directory"),
+        (lambda: TreeTokenizer.load(None), "a tokenizer must be a name or a directory"),
         (lambda: TreeTokenizer.load("x" * 5000), "no tokenizer"),
     ]:
         with pytest.raises(TreetokError, match=message):
@@ -280,12 +280,12 @@ def test_threads_agree(sample_text):
     assert all(result == expected for result in results.values())
 
 
-def test_words_remembered_are_bounded(monkeypatch):
-    monkeypatch.setattr("treetok.tokenizer.MOST_REMEMBERED", 10)
+def test_the_word_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr("treetok.tokenizer.MAX_CACHED_WORDS", 10)
     tokenizer = TreeTokenizer.load("en")
     text = "many different words stand in this one long sentence about nothing in particular"
     assert tokenizer.decode(tokenizer.encode(text)) == text
-    assert not tokenizer._remembered
+    assert not tokenizer._word_cache
 
 
 def test_pickle_gives_the_same_tokenizer(lossless, uncased, sample_text):
@@ -324,7 +324,7 @@ def test_time_is_linear_in_the_length_of_a_word(letters):
         return best
 
     seconds(1000)
-    # Quadratic time would be 64 times as long, linear time 8 times.
+    # Quadratic time would take 64 times as long, linear time 8 times.
     assert seconds(80_000) < 24 * seconds(10_000)
 
 

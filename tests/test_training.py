@@ -11,7 +11,7 @@ from treetok.vocabulary import build_vocabulary
 
 
 class LeftBranching:
-    """A source of trees of one's own."""
+    """A custom source of trees."""
 
     def split_scores(self, words):
         return [list(range(len(word) - 1)) for word in words]
@@ -39,7 +39,7 @@ def test_paths_texts_and_counts_agree(sample_text):
     assert train(Counter(sample_text.split()), profile="uncased").state.entries == from_files
 
 
-def test_any_object_with_split_scores_will_do(tmp_path, sample_text):
+def test_any_object_with_split_scores_is_a_source(tmp_path, sample_text):
     source = LeftBranching()
     tokenizer = train(SAMPLE_FILES, trees=source)
     assert tokenizer.tree("unseenly").brackets() == "[[[[[[[u n] s] e] e] n] l] y]"
@@ -52,7 +52,7 @@ def test_any_object_with_split_scores_will_do(tmp_path, sample_text):
         TreeTokenizer.load(tmp_path, trees=3)
 
 
-def test_the_lexicon_answers_before_the_source(tmp_path):
+def test_the_lexicon_is_consulted_before_the_source(tmp_path):
     train(SAMPLE_FILES, trees=LeftBranching()).save(tmp_path)
     other = TreeTokenizer.load(tmp_path, trees=RandomTrees())
     assert (
@@ -61,7 +61,7 @@ def test_the_lexicon_answers_before_the_source(tmp_path):
 
 
 def test_the_vocabulary_is_that_of_the_construction():
-    """One word form, lower case, without spaces: what is built can be compared with the bare algorithm."""
+    """Lower-case words without spaces, so that the result can be compared with the bare algorithm."""
     words = {"walks": 9, "walked": 8, "talks": 7, "talked": 6, "walking": 5, "talking": 4}
     source = RandomTrees()
     tokenizer = train(words, 22, trees=source, profile="uncased")
@@ -100,7 +100,7 @@ def test_special_tokens_can_be_chosen():
 
 
 def test_every_covered_character_has_a_token_and_the_size_is_exact():
-    # Every é stands beside a rarer character that is not covered.
+    # Every é is next to a rarer character that is not covered.
     counts = {"low": 50, "lower": 30, "né": 2, "éü": 1, "éß": 1}
     tokenizer = train(counts, 264, character_coverage=0.994)
     assert tokenizer.token_to_id("é") is not None
@@ -165,7 +165,7 @@ def test_progress_is_reported_to_a_function():
         (["a b"], {"memory_limit": "4GB"}, "memory_limit must be a whole number"),
         (["a b"], {"pruning_rate": None}, "pruning_rate must be a number"),
         (["a b"], {"trees": LeftBranching}, "trees of type type have no split_scores"),
-        (7, {}, "a corpus is paths, texts or word counts, not int"),
+        (7, {}, "a corpus must be paths, texts or word counts, not int"),
     ],
 )
 def test_bad_input(corpus, options, message):
@@ -176,16 +176,16 @@ def test_bad_input(corpus, options, message):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[1.0]], "gave 1 answers for 2 words"),
+        ([[1.0]], "returned 1 results for 2 words"),
         ([[1.0], [1.0]], "shape"),
         ([[1.0, float("nan")], [1.0, 2.0]], "not a finite number"),
-        ([None, [1.0, 2.0]], "no row of numbers for 'abc'|shape"),
-        ([["x", "y"], [1.0, 2.0]], "no row of numbers for 'abc'"),
-        (None, "gave NoneType instead of a list"),
-        (iter([]), "instead of a list"),
+        ([None, [1.0, 2.0]], "no list of numbers for 'abc'|shape"),
+        ([["x", "y"], [1.0, 2.0]], "no list of numbers for 'abc'"),
+        (None, "returned NoneType, not a list"),
+        (iter([]), "not a list"),
     ],
 )
-def test_a_source_that_answers_badly(answer, message):
+def test_invalid_scores_from_a_source(answer, message):
     class Bad:
         def split_scores(self, words):
             return answer

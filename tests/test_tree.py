@@ -30,7 +30,7 @@ def test_spans_follow_the_definition(scores):
 
 
 @given(scores_lists)
-def test_brackets_say_the_same_as_spans(scores):
+def test_brackets_match_spans(scores):
     text = "abcdefghijk"[: len(scores) + 1]
     tree = Tree(text, scores)
     opened, spans, position = [], [], 0
@@ -55,7 +55,7 @@ def test_own_scores_give_the_same_tree(scores):
 
 
 @given(st.lists(scores_lists, min_size=1, max_size=4))
-def test_words_in_a_row_are_subtrees_below_the_cuts(scores_of_words):
+def test_joined_words_are_subtrees(scores_of_words):
     spans = Tree("x" * sum(len(s) + 1 for s in scores_of_words), join_scores(scores_of_words)).spans()
     start = 0
     for scores in scores_of_words:
@@ -108,11 +108,11 @@ def test_long_trees_need_no_recursion():
 
 
 @pytest.mark.parametrize(("text", "scores"), [("", []), ("ab", []), ("ab", [1, 2]), ("abc", [1, float("nan")])])
-def test_what_is_no_tree(text, scores):
+def test_invalid_trees(text, scores):
     with pytest.raises(TreetokError):
         Tree(text, scores)
 
 
-def test_a_tree_does_not_change():
+def test_a_tree_is_immutable():
     with pytest.raises(AttributeError):
         Tree("ab", [1]).text = "cd"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treetok import TreetokError, reference
+from treetok import TreetokError
+from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
 from treetok.vocabulary import METHODS, SharedNodes, build_vocabulary
 from treetok.vocabulary.fewest_tokens import TopDownCuts
@@ -91,9 +92,9 @@ def test_threshold_is_lowered_rather_than_falling_short():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"size": 3}, "vocabulary of 3 is too small: the text has 4 different characters"),
+        ({"size": 3}, "vocabulary of 3 is too small: the text has 4 distinct characters"),
         ({"size": 5, "threshold": 0}, "threshold must be at least 1"),
-        ({"size": 5, "pruning_rate": 1.0}, "pruning rate must lie between 0 and 1"),
+        ({"size": 5, "pruning_rate": 1.0}, "pruning rate must be between 0 and 1"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -167,7 +168,7 @@ def test_alignment_gives_rare_words_more_weight():
     ("alignment", "letters_cost_more", "chosen"), [(0, True, "犬猫"), (0.2, False, "犬猫"), (0.2, True, "ab")]
 )
 def test_alignment_may_make_single_letters_cost_more(alignment, letters_cost_more, chosen):
-    """There is room for one of two strings: the one whose word is more frequent, or the one sparing letters."""
+    """There is room for one of two strings: that of the more frequent word, or the one that saves letters."""
     trees = [("ab", [0], 10), ("犬猫", [0], 11)]
     vocabulary = build_vocabulary(trees, 5, alignment=alignment, letters_cost_more=letters_cost_more, threshold=1)
     assert chosen in vocabulary
@@ -190,7 +191,7 @@ def test_bad_choices_are_refused(options, message):
 
 
 @pytest.mark.parametrize("alignment", [0, 0.001, np.float32(0.3), np.int64(1)])
-def test_huge_counts_are_weighed_rightly(alignment):
+def test_huge_counts_do_not_overflow(alignment):
     """A word that makes up nearly all of a text is one token, whatever its count."""
     long_word = "abcdefghij" * 6
     trees = [(long_word, [0] * 59, 9 * 10**14)] + [(f"{a}{b}", [0], 1) for a in "klmn" for b in "opqr"]

@@ -1,4 +1,4 @@
-"""TreeTok: a tokenizer that cuts words along the trees of their parts."""
+"""TreeTok: a tokenizer that segments words along their morphological trees."""
 
 from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, TreetokWarning

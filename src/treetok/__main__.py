@@ -1,4 +1,4 @@
-"""`python -m treetok` is the command line."""
+"""`python -m treetok` runs the command line."""
 
 import sys
 

@@ -18,7 +18,7 @@ class DecodeStream:
         self._first = True
 
     def step(self, token_id: int) -> str:
-        """The text that this id makes certain, possibly none."""
+        """The text completed by this id, possibly empty."""
         token = self._table.bytes[self._checked_id(token_id)]
         if not self._first:
             token = self._joiner + token
@@ -26,5 +26,5 @@ class DecodeStream:
         return self._decoder.decode(token)
 
     def finish(self) -> str:
-        """What is left when no more ids come: U+FFFD for an unfinished sequence, else nothing."""
+        """Call after the last id: returns U+FFFD for an unfinished UTF-8 sequence, otherwise an empty string."""
         return self._decoder.decode(b"", final=True)

@@ -1,4 +1,4 @@
-"""Pictures of a tree: box-drawing characters for the terminal, SVG for everything else."""
+"""Draw a tree: box-drawing characters for the terminal, SVG for everything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from treetok.tree import LEAF, Tree
 
-# A drawing needs up to n rows of n columns; beyond this nobody could read it, and brackets say the same.
+# A drawing takes up to n rows of n columns; longer words are shown as brackets, which say the same.
 LONGEST_DRAWN = 200
 
 
@@ -25,7 +25,7 @@ def node_rows(tree: Tree) -> list[tuple[int, int, int, int]]:
 
 
 def visible(character: str) -> str:
-    """A stand-in of about one column for characters that a terminal or a picture would not show."""
+    """Replace characters that would not be visible with a placeholder about one column wide."""
     if character == " ":
         return "␣"
     category = unicodedata.category(character)
@@ -37,7 +37,7 @@ def visible(character: str) -> str:
 
 
 def draw_text(tree: Tree) -> str:
-    """The letters in the last row, the nodes above them.
+    """Letters in the last row, nodes above them.
 
     >>> print(draw_text(Tree("ask", [1, 2])))
      ┌┴─┐
@@ -76,7 +76,7 @@ def draw_text(tree: Tree) -> str:
 
 
 def draw_svg(tree: Tree) -> str:
-    """Letters along the bottom, straight lines from every node to its two halves."""
+    """Letters along the bottom, straight lines from each node to its two children."""
     step, row_height, margin, font = 24, 26, 20, 18
     rows = node_rows(tree)
     top = rows[-1][3]

@@ -1,4 +1,4 @@
-"""The one family of exceptions that is raised on purpose, and checks of numbers that raise it."""
+"""The exceptions that treetok raises deliberately, and argument checks that raise them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 
 class TreetokError(Exception):
-    """Something the caller can mend: the message is one line and names what is at fault."""
+    """An error that the caller can fix: the message is one line and names the file or argument at fault."""
 
 
 class TreetokWarning(UserWarning):
-    """Something worth knowing that did not stop the work."""
+    """Something the user should know about that is not an error."""
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """A whole number (also a numpy one) that is large enough.
+    """Check that `value` is an integer (numpy integers included) of at least `least`, and return it as an int.
 
     >>> whole_number("vocab_size", 300, least=1)
     300
@@ -31,7 +31,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def share(name: str, value: Any, may_be_one: bool, may_be_zero: bool = False) -> float:
-    """A number (also a numpy one) above (or at least) 0 and below (or at most) 1."""
+    """Check that `value` is a number (numpy scalars included) between 0 and 1, and return it as a float."""
     if type(value) is not bool and isinstance(value, Real):
         number = float(value)
         if 0 < number < 1 or (may_be_one and number == 1) or (may_be_zero and number == 0):

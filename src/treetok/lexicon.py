@@ -1,7 +1,7 @@
-"""Words whose trees were worked out in advance: three flat arrays, looked up by the letters of a word.
+"""Words with precomputed trees: three flat arrays, keyed by the letters of a word.
 
-Words are in order and found by halving: a table of all of them would take longer to make than all else that has to
-be done before the first word can be cut.
+Words are sorted and found by binary search: building a hash table of all of them would take longer than the
+rest of loading a tokenizer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treetok.tree import split_depths
 
 
 class Lexicon:
-    """Words (in the form their trees are read off) and the depth of every split in their trees.
+    """Words (as returned by `Profile.letters`) and the depth of every split in their trees.
 
     >>> lexicon = Lexicon.from_scores({"asking": [1, 2, 9, 2, 1], "bed": [1, 2]})
     >>> len(lexicon), lexicon.scores("bed"), lexicon.scores("ask")
@@ -28,13 +28,13 @@ class Lexicon:
     """
 
     def __init__(self, text: str, lengths: npt.NDArray[np.uint8], depths: npt.NDArray[np.uint8]) -> None:
-        """`text` is all words in a row, in order, `lengths` how many characters each has, `depths` those of all
-        words."""
+        """`text` is the sorted words, concatenated; `lengths` is the number of characters in each; `depths` is the
+        split depths of all words, concatenated."""
         if len(lengths) and (lengths.min() < 2 or lengths.max() > LONGEST_WORD):
-            raise TreetokError(f"a word of the lexicon has fewer than 2 or more than {LONGEST_WORD} characters")
+            raise TreetokError(f"a word in the lexicon has fewer than 2 or more than {LONGEST_WORD} characters")
         characters = int(lengths.sum(dtype=np.int64))
         if characters != len(text) or characters - len(lengths) != len(depths):
-            raise TreetokError("the words of the lexicon and their trees differ in length")
+            raise TreetokError("the words in the lexicon do not match their trees in length")
         self.text, self.lengths, self.depths = text, lengths, depths
 
     @classmethod
@@ -54,7 +54,7 @@ class Lexicon:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where every word begins, and the end of the last."""
+        """The start offset of every word, and the end of the last."""
         return [0, *np.cumsum(self.lengths, dtype=np.int64).tolist()]
 
     def _word(self, number: int) -> str:
@@ -64,10 +64,10 @@ class Lexicon:
         return [self.text[start:end] for start, end in pairwise(self._starts)]
 
     def scores(self, letters: str) -> list[int] | None:
-        """The scores of a word's splits, None for a word that is not in the lexicon."""
+        """The split scores of a word, or None if it is not in the lexicon."""
         number = bisect_left(range(len(self)), letters, key=self._word)
         if number == len(self) or self._word(number) != letters:
             return None
-        # Every word before has one split fewer than letters.
+        # Each preceding word has one split fewer than it has letters.
         first = self._starts[number] - number
         return [-depth for depth in self.depths[first : first + len(letters) - 1].tolist()]

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar in a terminal, now and then a plain line elsewhere."""
+"""Progress of long-running work on stderr: a bar in a terminal, an occasional plain line elsewhere."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 from treetok.errors import TreetokError
 
-# Called with the name of the stage, how much is done, and how much there is (None where nobody knows).
+# Called with the name of the stage, the amount done, and the total (None if unknown).
 Hook = Callable[[str, int, int | None], object]
 
 BAR_WIDTH = 24
-# Where stderr is no terminal.
+# When stderr is not a terminal.
 SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE = 10, 2
 
 
@@ -41,11 +41,11 @@ def in_minutes(seconds: float) -> str:
 
 
 class Stopped(TreetokError):
-    """Long work was stopped by a signal."""
+    """Work was stopped by a signal."""
 
 
 class Stage:
-    """One piece of long work: say how much is done with `at`."""
+    """One stage of long-running work; call `at` to report progress."""
 
     def __init__(self, name: str, total: int | None, unit: str, stoppable: bool, progress: Progress) -> None:
         self.name, self.total, self.unit = name, total, unit
@@ -53,11 +53,11 @@ class Stage:
         self._stoppable, self._progress = stoppable, progress
         self._terminal = progress.show and sys.stderr.isatty()
         self._start = time.monotonic()
-        # The first line comes soon, so that a long first step is not taken for a hang.
+        # The first line is printed early, so that a slow first step does not look like a hang.
         self._shown = self._start - (0 if self._terminal else SECONDS_BETWEEN_LINES - SECONDS_TO_FIRST_LINE)
 
     def at(self, done: int, seconds_left: float | None = None) -> None:
-        """`seconds_left` is for those who know better than by the mean rate."""
+        """Report that `done` units are done. `seconds_left` overrides the estimate from the mean rate."""
         self.done = done
         if self._stoppable and self._progress.is_stopping():
             raise Stopped(f"stopped while {self.name}")
@@ -73,11 +73,11 @@ class Stage:
             print(self.line(seconds_left), file=sys.stderr, flush=True)
 
     def at_offset(self, before: int, done: int) -> None:
-        """As `at`, where `before` was done before `done` began."""
+        """Like `at`, with `done` counted from an offset of `before`."""
         self.at(before + done)
 
     def line(self, seconds_left: float | None = None) -> str:
-        """What is shown: name, bar, amount, rate, time left of the stage and of the whole run."""
+        """The line to display: name, bar, amount, rate, time left in the stage and in the whole run."""
         seconds = time.monotonic() - self._start
         rate = self.done / seconds if seconds > 0 else 0.0
         parts = [f"{self.name}:"]
@@ -110,11 +110,11 @@ class Stage:
 
 
 class Progress:
-    """Shows stages on stderr (True), hands them to a function, or keeps quiet (None or False).
+    """Shows stages on stderr (True), passes them to a function, or stays quiet (None or False).
 
-    is_stopping: whether long work should stop as soon as it can.
-    seconds_after: given how long a stage will have taken, how long the work after it will take; None where that
-        cannot be told.
+    is_stopping: whether the current stage should stop as soon as it can.
+    seconds_after: given the total duration of the current stage, how long the stages after it will take; None if
+        unknown.
     """
 
     def __init__(self, show: bool | Hook | None) -> None:
@@ -125,7 +125,7 @@ class Progress:
 
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None, unit: str, stoppable: bool = True) -> Iterator[Stage]:
-        """stoppable: whether `at` may raise `Stopped`; not where something has to be saved first."""
+        """stoppable: whether `at` may raise `Stopped`; False if something has to be saved first."""
         stage = Stage(name, total, unit, stoppable, self)
         yield stage
         stage.close()

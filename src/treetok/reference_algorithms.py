@@ -1,6 +1,6 @@
 """The paper's six algorithms, line by line: the specification that the fast paths are tested against.
 
-Slow and recursive on purpose. Where the pseudo-code is loose, the comment says what was decided.
+Deliberately slow and recursive. Where the pseudo-code is ambiguous, a comment says how we read it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parse(word: str, scores: Sequence[float]) -> Node:
 
 
 def tokenize(root: Node, entropy: dict[str, int], unknown: int) -> list[str]:
-    """Algorithm 1. A character outside the vocabulary is kept and charged `unknown`."""
+    """Algorithm 1. A character outside the vocabulary is kept, at the cost `unknown`."""
     tokens = []
     stack = [root]
     while stack:
@@ -68,7 +68,7 @@ def post_merge(t: list[str], entropy: dict[str, int], unknown: int) -> list[str]
 
 
 def tree_viterbi(r: Node, entropy: dict[str, int], delta: dict[str, int] | None) -> tuple[int, list[str]]:
-    """Algorithm 4. `delta` is filled in the M-step alone."""
+    """Algorithm 4. `delta` is filled only in the M-step."""
     w = r.token
     if r.left is None or r.right is None:
         return entropy.get(w, INFINITE), [w]
@@ -83,7 +83,7 @@ def tree_viterbi(r: Node, entropy: dict[str, int], delta: dict[str, int] | None)
 
 
 def e_step(trees: TreeFrequencies, entropy: dict[str, int]) -> dict[str, int]:
-    """Algorithm 3, E-step: how often every token is used."""
+    """Algorithm 3, E-step: how often each token is used."""
     counts: dict[str, int] = {}
     for root, freq in trees:
         _, seg = tree_viterbi(root, entropy, None)
@@ -93,7 +93,7 @@ def e_step(trees: TreeFrequencies, entropy: dict[str, int]) -> dict[str, int]:
 
 
 def m_step(trees: TreeFrequencies, entropy: dict[str, int]) -> dict[str, int]:
-    """Algorithm 3, M-step: what the removal of every token would cost. (Characters cost nothing; they stay.)"""
+    """Algorithm 3, M-step: how much removing each token would cost. (Characters cost 0 and are never removed.)"""
     loss: dict[str, int] = {}
     for root, freq in trees:
         delta: dict[str, int] = {}
@@ -139,13 +139,12 @@ def init_vocabulary(trees: TreeFrequencies, threshold: int) -> dict[str, int]:
 
 
 def build_vocabulary(trees: TreeFrequencies, size: int, threshold: int, pruning_rate: float) -> dict[str, int]:
-    """Algorithm 3, to the exact size. Decided here, since the pseudo-code leaves it open:
+    """Algorithm 3, to the exact size. The pseudo-code leaves the following open:
 
-    * Characters are never removed; one that is no longer used is charged as if it were used once.
-    * `V <- E-step` drops the tokens that are not used, but never goes below the size: then only as many go as
-      are too many.
-    * Ties break by the token itself.
-    * At the end one more E-step counts the tokens under the vocabulary that was chosen.
+    * Characters are never removed; an unused one costs as much as if it were used once.
+    * `V <- E-step` drops unused tokens, but never below the target size: then only the excess is dropped.
+    * Ties are broken by the token string.
+    * A final E-step counts the tokens under the chosen vocabulary.
     """
     vocabulary = init_vocabulary(trees, threshold)
     while len(vocabulary) > size:

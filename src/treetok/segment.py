@@ -1,8 +1,8 @@
-"""Cutting one word: top-down matching along its tree, then post-merge (Algorithms 1 and 2 of the paper).
+"""Segmenting a word: top-down matching along its tree, then post-merge (Algorithms 1 and 2 of the paper).
 
-In the paper, post-merge looks for the lowest sum of entropies. A letter that is also a frequent word (`a`, `s`)
-has so low a one that it stays apart where it could be joined: `hesper i a`, though `ia` is a token. Where
-`fewest_tokens` is asked for, the number of tokens comes first, and entropies decide among equals.
+In the paper, post-merge minimises the sum of entropies. A letter that is also a frequent word (`a`, `s`) has such
+a low entropy that it is left unmerged: `hesper i a`, even though `ia` is a token. With `fewest_tokens`, post-merge
+minimises the number of tokens first and uses entropies to break ties.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Mapping, Sequence
 from treetok.token_entropy import entropies_by_token
 from treetok.tree import LEAF, arrange_splits
 
-# More than the entropies of all tokens of a word together.
-CHARGE_OF_A_TOKEN = 1 << 40
+# More than the sum of the entropies of all tokens in a word.
+COST_PER_TOKEN = 1 << 40
 
 
 class Segmenter:
-    """Cuts words with a fixed vocabulary of token counts.
+    """Segments words with a fixed vocabulary, given as token counts.
 
     >>> Segmenter({"b": 1, "o": 1, "k": 1, "e": 9, "d": 9, "book": 5, "ed": 8}).cut("booked", [1, 1, 1, 8, 9])
     ['book', 'ed']
     """
 
     def __init__(self, counts: Mapping[str, int], fewest_tokens: bool = False) -> None:
-        charge = CHARGE_OF_A_TOKEN if fewest_tokens else 0
-        # What a token adds to the sum that post-merge makes lowest.
-        self.costs = {token: charge + entropy for token, entropy in entropies_by_token(counts).items()}
-        # A character outside the vocabulary is charged like the rarest token.
-        self.unknown = max(self.costs.values(), default=charge)
+        cost_per_token = COST_PER_TOKEN if fewest_tokens else 0
+        # Post-merge minimises the sum of these.
+        self.costs = {token: cost_per_token + entropy for token, entropy in entropies_by_token(counts).items()}
+        # A character outside the vocabulary costs as much as the rarest token.
+        self.unknown = max(self.costs.values(), default=cost_per_token)
         self.longest = max(map(len, self.costs), default=0)
 
     def cut(self, word: str, scores: Sequence[float]) -> list[str]:
-        """The pieces of a word: tokens of the vocabulary, or single characters outside it."""
+        """Segment a word into tokens of the vocabulary, or single characters outside it."""
         return self.post_merge(self.match_top_down(word, scores))
 
     def match_top_down(self, word: str, scores: Sequence[float]) -> list[str]:
@@ -42,7 +42,7 @@ class Segmenter:
         stack = [(0, len(word), splits.root)]
         while stack:
             start, end, split = stack.pop()
-            # Spans longer than any token need not be looked up: keeps the walk linear in the word's length.
+            # Not looking up spans longer than any token keeps the walk linear in the length of the word.
             if split == LEAF or (end - start <= self.longest and word[start:end] in self.costs):
                 pieces.append(word[start:end])
             else:
@@ -51,11 +51,11 @@ class Segmenter:
         return pieces
 
     def post_merge(self, pieces: list[str]) -> list[str]:
-        """Algorithm 2: join neighbouring pieces so that the sum of costs is lowest.
+        """Algorithm 2: merge adjacent pieces so that the sum of costs is lowest.
 
-        The pseudo-code fills a square table; since a best way to cut ends in one last token, a row is enough:
-        `best[end]` is the lowest sum for the first `end` pieces. Where ways tie, the pseudo-code takes the
-        last split it finds, which is the one with the shortest last token.
+        The pseudo-code fills a square table, but a Viterbi recursion over the last token needs only one row:
+        `best[end]` is the lowest cost of the first `end` pieces. On ties the pseudo-code keeps the last split it
+        finds, which is the one with the shortest last token.
         """
         if len(pieces) <= 1:
             return pieces

@@ -1,4 +1,4 @@
-"""All spans of some words as rows of flat arrays: their numbers, and hashes of their characters."""
+"""All spans of a batch of words in flat arrays: span indices, and hashes of the characters in each span."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mix(values: U64) -> U64:
-    """Scatter 64-bit numbers (the finaliser of splitmix64)."""
+    """Hash 64-bit integers (the splitmix64 finaliser)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def spans_before_width(n: Any, width: Any) -> Any:
-    """How many spans of a word of n letters are narrower than `width`; for numbers, arrays and tensors.
+    """Number of spans narrower than `width` in a word of n letters; takes numbers, arrays or tensors.
 
     >>> [spans_before_width(4, width) for width in (1, 2, 3, 4)]
     [0, 4, 7, 9]
@@ -31,9 +31,9 @@ def spans_before_width(n: Any, width: Any) -> Any:
 
 
 def walk_trees(lengths: I64, split_of: Callable[[I64, I64, I64], I64]) -> list[npt.NDArray[np.float32]]:
-    """Minus the depth of every split, for trees that are walked from all roots at once, one depth at a time.
+    """Walk the trees of all words in parallel, one depth at a time; returns minus the depth of every split.
 
-    split_of: given words (by number) and the starts and ends of spans, where each span is split.
+    split_of: given word indices, starts and ends of spans, returns the position at which each span is split.
 
     >>> halves = lambda word, start, end: (start + end) // 2
     >>> [depths.tolist() for depths in walk_trees(np.array([4, 1, 2]), halves)]
@@ -57,7 +57,7 @@ def walk_trees(lengths: I64, split_of: Callable[[I64, I64, I64], I64]) -> list[n
 
 
 class SpanTable:
-    """All spans of some words, numbered word by word and, in a word, by width and start."""
+    """All spans of a batch of words, ordered by word, then width, then start."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.lengths = np.array([len(word) for word in words], dtype=np.int64)
@@ -68,12 +68,12 @@ class SpanTable:
         self.total = int(sizes.sum())
 
     def number(self, word: I64, width: I64, start: I64) -> I64:
-        """The number of the span of that width and start in that word."""
-        cell: I64 = self.first_span[word] + spans_before_width(self.lengths[word], width) + start
-        return cell
+        """The index of the span of the given width and start in a word."""
+        index: I64 = self.first_span[word] + spans_before_width(self.lengths[word], width) + start
+        return index
 
     def by_width(self) -> Iterator[tuple[I64, I64, int, U64]]:
-        """For each width: word and start of all its spans, the width, and the hashes of their characters."""
+        """For each width, yield the words and starts of all its spans, the width, and the span hashes."""
         word = np.repeat(np.arange(len(self.lengths)), self.lengths)
         begin = np.cumsum(self.lengths) - self.lengths
         at = np.arange(len(self.codes))
@@ -83,6 +83,6 @@ class SpanTable:
         while len(at):
             hashes = hashes * HASH_BASE + self.codes[at + (width - 1)]
             yield word, start, width, mix(hashes)
-            going_on = start + width < self.lengths[word]
-            word, start, at, hashes = word[going_on], start[going_on], at[going_on], hashes[going_on]
+            fits = start + width < self.lengths[word]
+            word, start, at, hashes = word[fits], start[fits], at[fits], hashes[fits]
             width += 1

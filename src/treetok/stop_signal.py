@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C as an event that long work looks at when it can stop without losing anything."""
+"""SIGTERM and Ctrl-C as an event that long-running code polls at points where it can stop without losing work."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from types import FrameType
 
 @contextmanager
 def stop_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set. A second Ctrl-C interrupts at once.
+    """An event that is set by SIGTERM and Ctrl-C. A second Ctrl-C raises KeyboardInterrupt immediately.
 
-    Signals can only be caught in the main thread; elsewhere the event is never set. Inside another `stop_signal`
-    the outer event is handed on.
+    Signals can only be caught in the main thread; in other threads the event is never set. Nested calls share the
+    outer event.
     """
     if threading.current_thread() is not threading.main_thread():
         yield threading.Event()

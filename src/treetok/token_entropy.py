@@ -1,7 +1,7 @@
-"""The entropy -log(count / total) of tokens, in whole numbers.
+"""Token entropies, -log(count / total), in fixed-point arithmetic.
 
-Whole numbers add up to the same sum in any order: fast paths that add in another order than the paper's
-pseudo-code still agree with it on every tie, and results are the same on every machine.
+Integer addition is exact in any order, so fast paths that sum in a different order from the paper's pseudo-code
+still break every tie the same way, and results are identical on every machine.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ INFINITE = 1 << 61
 
 
 def fraction_bits(total: int) -> int:
-    """How many binary places entropies carry: 20 (a millionth), fewer only when counts are so large that a
-    sum of entropies over a whole corpus would not fit into 63 bits."""
+    """Number of fractional bits: 20 (about 1e-6), or fewer when counts are so large that the sum of entropies
+    over the whole corpus would not fit in 63 bits."""
     return max(4, min(20, 50 - total.bit_length()))
 
 
 def entropies_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Entropies of tokens with those counts; a count of 0 counts as 1.
+    """Entropies of tokens with the given counts; a count of 0 is treated as 1.
 
     >>> entropies_of(np.array([8, 4, 4])) / 2**20
     array([0.69314671, 1.38629436, 1.38629436])
@@ -34,6 +34,6 @@ def entropies_of(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def entropies_by_token(counts: Mapping[str, int]) -> dict[str, int]:
-    """The same for a vocabulary."""
+    """`entropies_of` for a mapping from tokens to counts."""
     values = entropies_of(np.fromiter(counts.values(), dtype=np.int64, count=len(counts)))
     return dict(zip(counts, values.tolist(), strict=True))

@@ -21,18 +21,18 @@ from treetok.text import check_encodable, profile_named
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores, with_leading_space
 
-# Words remembered with their ids; when there are more, remembering starts afresh.
-MOST_REMEMBERED = 1_000_000
+# The cache of word ids is emptied when it grows beyond this many words.
+MAX_CACHED_WORDS = 1_000_000
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Ids, the text of every token, and where each stands in the input: (start, end), end exclusive.
+    """Ids, the text of each token, and its (start, end) offsets in the input, end exclusive.
 
-    The slices join to the input in the lossless profile: of several bytes of one character, the first has the
-    character's place and the others are empty behind it.
+    In the lossless profile the slices concatenate to the input: when a character is encoded as several bytes, the
+    first byte has the character's offsets and the others are empty spans after it.
     """
 
     ids: list[int]
@@ -41,7 +41,7 @@ class Encoding:
 
 
 class TreeTokenizer:
-    """A trained tokenizer. It never changes: share it between threads, pickle it, fork with it.
+    """A trained tokenizer. It is immutable: share it between threads, pickle it, fork with it.
 
     >>> tok = TreeTokenizer.load("en")
     >>> tok.decode(tok.encode("Don't panic: 東京!"))
@@ -54,29 +54,29 @@ class TreeTokenizer:
         self._profile = profile_named(state.profile)
         self._table = state.table
         self._segmenter = state.segmenter()
-        self._remembered: dict[str, tuple[int, ...]] = {}
+        self._word_cache: dict[str, tuple[int, ...]] = {}
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerState]]:
-        # A copy has nothing but what the parts are made of.
+        # `replace` drops cached properties.
         return TreeTokenizer, (replace(self.state),)
 
     def __repr__(self) -> str:
         return f"<TreeTokenizer: {self.profile}, {self.vocab_size} tokens, {self.known_words} known words>"
 
-    # ---- making and keeping
+    # ---- loading, saving, training
 
     @classmethod
     def load(cls, name_or_directory: str | PathLike[str], *, trees: TreeSource | None = None) -> TreeTokenizer:
-        """A shipped tokenizer by name, or one that was saved.
+        """Load a shipped tokenizer by name, or a saved one from its directory.
 
-        `trees` is needed for tokenizers that were trained with a source of trees of your own.
+        `trees` is required for tokenizers that were trained with a custom source of trees.
         """
         from treetok.storage import load_state
 
         return cls(load_state(name_or_directory, trees))
 
     def save(self, directory: str | PathLike[str]) -> None:
-        """Write the tokenizer into a directory; one that is there already is replaced as a whole or not at all."""
+        """Save the tokenizer to a directory. An existing tokenizer there is replaced atomically."""
         from treetok.storage import save_state
 
         save_state(self.state, directory)
@@ -97,13 +97,13 @@ class TreeTokenizer:
     ) -> TreeTokenizer:
         """Train on paths, an iterable of strings, or a mapping from words to counts.
 
-        vocab_size: total number of ids, special tokens (and bytes, in `lossless`) included. A text too small to
-            support that many gives fewer, with a warning.
+        vocab_size: total number of ids, including special tokens (and bytes, in `lossless`). If the text is too
+            small to support that many, the vocabulary is smaller and a warning is issued.
         trees: "neural" (learned from the text; needs `pip install 'treetok[train]'`), "counts" (instant, with
             less morphology), a tokenizer whose trees are reused (an object, a shipped name or a directory), or
             any object with `split_scores(words)`.
-        directory: where the stages of neural training keep their artefacts and checkpoints; None keeps nothing.
-        resume: skip the stages that are finished there and continue the one that was stopped.
+        directory: where the stages of neural training keep their artefacts and checkpoints; None keeps none.
+        resume: skip the stages that are already finished there and continue the one that was interrupted.
         progress: True (on stderr), False, or a function called with (stage, done, total).
         options: the other fields of `treetok.pipeline.TrainOptions`: special tokens, the vocabulary's knobs, the
             preset of neural training and overrides of its settings, the device, a time budget, and so on.
@@ -116,7 +116,7 @@ class TreeTokenizer:
         trained = run_pipeline(corpus, chosen, directory=directory, resume=resume, progress=progress)
         return cls(trained.state)
 
-    # ---- what it knows
+    # ---- properties
 
     @property
     def vocab_size(self) -> int:
@@ -135,7 +135,7 @@ class TreeTokenizer:
 
     @property
     def known_words(self) -> int:
-        """Number of words whose trees were worked out in advance."""
+        """Number of words with precomputed trees."""
         return len(self.state.lexicon)
 
     @property
@@ -144,22 +144,22 @@ class TreeTokenizer:
         return dict(self.state.settings)
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token, None where there is none. Bytes are called <0x80> to <0xFF>."""
+        """The id of a token, or None if it is not in the vocabulary. Bytes are written <0x80> to <0xFF>."""
         if not isinstance(token, str):
-            raise TreetokError(f"a token is a string, not {type(token).__name__}")
+            raise TreetokError(f"a token must be a string, not {type(token).__name__}")
         return self._table.id_of_name.get(token)
 
     def id_to_token(self, token_id: int) -> str:
-        """The text of a token; bytes are called <0x80> to <0xFF>."""
+        """The text of a token; bytes are written <0x80> to <0xFF>."""
         return self._table.names[self._checked_id(token_id)]
 
     # ---- encoding
 
     def encode(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[int]:
-        """The ids of a text.
+        """Encode a text as ids.
 
-        Text that looks like a special token is ordinary text, unless the token is in `allowed_special` (or
-        that is "all").
+        Text that looks like a special token is encoded as ordinary text unless the token is in `allowed_special`,
+        which may also be "all".
 
         >>> tok = TreeTokenizer.load("en")
         >>> tok.encode("<|endoftext|>", allowed_special="all") == [tok.special_tokens["<|endoftext|>"]]
@@ -169,7 +169,7 @@ class TreeTokenizer:
         if not allowed_special:
             return self._encode_ordinary(text)
         ids: list[int] = []
-        for part, special_id in self._cut_at_specials(text, allowed_special):
+        for part, special_id in self._split_at_specials(text, allowed_special):
             if special_id is None:
                 ids += self._encode_ordinary(part)
             else:
@@ -179,9 +179,9 @@ class TreeTokenizer:
     def encode_batch(
         self, texts: Sequence[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
     ) -> list[list[int]]:
-        """The ids of every text, by one thread where `threads` is None."""
+        """Encode a batch of texts; single-threaded if `threads` is None."""
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-            raise TreetokError(f"a batch is a list of texts, not {type(texts).__name__}")
+            raise TreetokError(f"a batch must be a list of texts, not {type(texts).__name__}")
         threads = 1 if threads is None else whole_number("threads", threads, least=1)
         if threads == 1:
             return [self.encode(text, allowed_special=allowed_special) for text in texts]
@@ -191,7 +191,7 @@ class TreeTokenizer:
     def encode_flat(
         self, texts: Sequence[str], *, threads: int | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-        """The ids of all texts in one array, and offsets: text k has the ids offsets[k] to offsets[k + 1]."""
+        """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]]."""
         encoded = self.encode_batch(texts, threads=threads)
         offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
         np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
@@ -204,7 +204,7 @@ class TreeTokenizer:
         ids: list[int] = []
         offsets: list[tuple[int, int]] = []
         start_of_part = 0
-        for part, special_id in self._cut_at_specials(text, allowed_special):
+        for part, special_id in self._split_at_specials(text, allowed_special):
             if special_id is not None:
                 ids.append(special_id)
                 offsets.append((start_of_part, start_of_part + len(part)))
@@ -223,22 +223,22 @@ class TreeTokenizer:
         return Encoding(ids, [self._table.names[token_id] for token_id in ids], offsets)
 
     def tokenize(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[str]:
-        """The text of each token; bytes of characters outside the vocabulary are called <0x80> to <0xFF>."""
+        """The text of each token; bytes of characters outside the vocabulary are written <0x80> to <0xFF>."""
         return [self._table.names[token_id] for token_id in self.encode(text, allowed_special=allowed_special)]
 
     # ---- decoding
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
-        """The text of ids. In `lossless` exactly what was encoded; in `uncased` the tokens with spaces between
-        them, since the profile does not mark where words begin. Bytes that form no character become U+FFFD."""
+        """Decode ids to text: in `lossless` exactly what was encoded; in `uncased` the tokens separated by spaces,
+        since that profile does not mark where words begin. Invalid UTF-8 sequences become U+FFFD."""
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-            raise TreetokError(f"ids are a row of whole numbers, not {type(ids).__name__}")
+            raise TreetokError(f"ids must be a sequence of integers, not {type(ids).__name__}")
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
         tokens = [self._table.bytes[n] for n in map(self._checked_id, ids) if n not in special_ids]
         return self._profile.joiner.encode().join(tokens).decode("utf-8", "replace")
 
     def decode_stream(self) -> DecodeStream:
-        """For generation loops: `.step(id)` gives the text that is certain so far.
+        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id.
 
         >>> tok = TreeTokenizer.load("en")
         >>> stream = tok.decode_stream()
@@ -250,10 +250,10 @@ class TreeTokenizer:
     # ---- words
 
     def segment(self, word: str) -> list[str]:
-        """One bare word to its pieces, without markers; characters outside the vocabulary as they are.
+        """Segment one bare word into pieces, without markers; characters outside the vocabulary are kept as is.
 
-        In `lossless` the word is cut as it would be inside a sentence, behind a space, and the space is taken
-        off again.
+        In `lossless` the word is segmented as it would be inside a sentence, with a leading space, which is then
+        removed.
         """
         check_encodable(word)
         words = self._profile.split(word)
@@ -267,8 +267,8 @@ class TreeTokenizer:
         return pieces if pieces[0] else pieces[1:]
 
     def tree(self, word: str) -> Tree:
-        """The tree of a word. Where the profile cuts the string into several words, the topmost splits are
-        the cuts between them."""
+        """The tree of a word. If the profile splits the string into several words, the topmost splits are the
+        boundaries between them."""
         check_encodable(word)
         words = self._profile.split(word)
         if not words:
@@ -276,7 +276,7 @@ class TreeTokenizer:
         scores = self._scores_of_words(words)
         return Tree("".join(words), join_scores([scores[word] for word in words]))
 
-    # ---- inside
+    # ---- internals
 
     def _encode_ordinary(self, text: str) -> list[int]:
         words = self._profile.split(text)
@@ -284,22 +284,22 @@ class TreeTokenizer:
         return list(chain.from_iterable(map(known.__getitem__, words)))
 
     def _ids_of_words(self, words: list[str]) -> dict[str, tuple[int, ...]]:
-        """A dictionary that has the ids of these words (and of others)."""
-        known = self._remembered
+        """A dictionary with the ids of these words (and possibly of others)."""
+        known = self._word_cache
         new = set(words).difference(known)
         if new:
             for word, pieces in self._pieces_of_words(new).items():
                 known[word] = tuple(chain.from_iterable(map(self._table.ids_of_piece, pieces)))
-            if len(known) > MOST_REMEMBERED:
-                # Other threads go on with the dictionary they have in hand.
-                self._remembered = {}
+            if len(known) > MAX_CACHED_WORDS:
+                # A new dictionary: other threads may still be reading the old one.
+                self._word_cache = {}
         return known
 
     def _pieces_of_words(self, words: Iterable[str]) -> dict[str, list[str]]:
         return {word: self._segmenter.cut(word, scores) for word, scores in self._scores_of_words(words).items()}
 
     def _scores_of_words(self, words: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The split scores of words, all unseen ones scored in one call."""
+        """Split scores of words; all unseen words are scored in one call."""
         letters_of = {word: self._profile.letters(word) for word in words}
         scores_of = self.state.scores_of_letters(set(letters_of.values()))
         return {
@@ -307,11 +307,11 @@ class TreeTokenizer:
             for word, letters in letters_of.items()
         }
 
-    def _cut_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
-        """Cut a text at the special tokens that are allowed in it."""
+    def _split_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
+        """Split a text at the allowed special tokens; yields each part and its id, None for ordinary text."""
         specials = self._table.special_tokens
         if not isinstance(allowed, Iterable):
-            raise TreetokError(f"allowed_special is 'all' or a list of special tokens, not {allowed!r}")
+            raise TreetokError(f"allowed_special must be 'all' or a list of special tokens, not {allowed!r}")
         names = set(specials) if allowed == "all" else {allowed} if isinstance(allowed, str) else set(allowed)
         for name in names:
             if name not in specials:
@@ -319,7 +319,7 @@ class TreeTokenizer:
         if not names:
             yield text, None
             return
-        # The longest first, so that one special token may begin like another.
+        # Longest first, since one special token may be a prefix of another.
         pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
         for number, part in enumerate(re.split(f"({pattern})", text)):
             if part:
@@ -329,7 +329,7 @@ class TreeTokenizer:
         try:
             number = operator.index(token_id)
         except TypeError:
-            raise TreetokError(f"a token id is a whole number, not {token_id!r}") from None
+            raise TreetokError(f"a token id must be an integer, not {token_id!r}") from None
         if not 0 <= number < len(self._table):
-            raise TreetokError(f"there is no token {number}: ids run from 0 to {len(self._table) - 1}")
+            raise TreetokError(f"token id {number} is out of range: ids run from 0 to {len(self._table) - 1}")
         return number

@@ -1,4 +1,4 @@
-"""What a tokenizer is made of: plain data that is trained, saved, loaded and sent to other processes."""
+"""The state of a tokenizer: plain data that can be trained, saved, loaded and sent to other processes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from treetok.token_table import Entry, TokenTable
 @dataclass(frozen=True)
 class TokenizerState:
     profile: str
-    # Tokens and their counts, in the order of their ids; special tokens stand apart, with theirs.
+    # Tokens and their counts in id order. Special tokens are kept separately, with their ids.
     entries: list[tuple[Entry, int]]
     special_tokens: Mapping[str, int]
-    # Trees of known words, and where the trees of all others come from.
+    # Trees of known words, and the source of trees for all others.
     lexicon: Lexicon
     source: TreeSource
-    # Whether post-merge looks for the fewest tokens first, or for the lowest entropies, as in the paper.
+    # Whether post-merge minimises the number of tokens first, or only the sum of entropies, as in the paper.
     fewest_tokens: bool = False
-    # How it was trained, for people to read.
+    # How it was trained; informational only.
     settings: Mapping[str, Any] = field(default_factory=dict)
     card: str | None = None
 
@@ -34,8 +34,8 @@ class TokenizerState:
         return Segmenter(counts, self.fewest_tokens)
 
     def scores_of_letters(self, letters: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The split scores of words, given by the letters their trees are read off: from the lexicon, and for all
-        words outside it in one call of the source."""
+        """Split scores of words, given as returned by `Profile.letters`: from the lexicon, or, for all words that
+        are not in it, from one call to the source."""
         scores: dict[str, Sequence[float]] = {}
         unseen = []
         for word in letters:
@@ -44,12 +44,12 @@ class TokenizerState:
                 unseen.append(word)
             else:
                 scores[word] = known
-        # In order: the last digits of a score may depend on what it is computed together with.
+        # Sorted for reproducibility: the last digits of a score may depend on the rest of the batch.
         return scores | scores_of_words(self.source, sorted(unseen))
 
     def split_scores(self, words: Sequence[str]) -> list[Sequence[float]]:
-        """A tokenizer is a source of trees, also for words of another profile: they are looked up in the letters
-        that this tokenizer knows, so that `Café` has the tree of `cafe` where accents are stripped."""
+        """Makes a tokenizer a source of trees. Words from another profile are normalised like this tokenizer's
+        own, so that `Café` has the tree of `cafe` if this profile strips accents."""
         align = profile_named(self.profile).align
         letters = [align(word) for word in words]
         scores = self.scores_of_letters(dict.fromkeys(letters))
@@ -57,6 +57,6 @@ class TokenizerState:
 
     @cached_property
     def table(self) -> TokenTable:
-        """Tokens by id and ids by token, worked out once."""
+        """Tokens by id and ids by token; computed once."""
         byte_fallback = profile_named(self.profile).byte_fallback
         return TokenTable([entry for entry, _ in self.entries], self.special_tokens, byte_fallback)

@@ -1,4 +1,4 @@
-"""Processes that `torchrun` started to train together."""
+"""Processes started by `torchrun` for distributed training."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import os
 
 
 def is_first_process() -> bool:
-    """Whether this process is the one that writes and reports, of those that `torchrun` started."""
+    """Whether this is the process (rank 0, or the only one) that writes files and reports progress."""
     rank = os.environ.get("RANK", "0")
     return "WORLD_SIZE" not in os.environ or not rank.isdigit() or int(rank) == 0

@@ -1,7 +1,7 @@
-"""A binary tree over the characters of a word is the n-1 scores of its splits.
+"""A binary tree over the n characters of a word, represented by n-1 split scores.
 
-Split p lies between the characters p and p+1. Every span is split at its highest score; ties go left. So any
-list of numbers is a tree, and whatever predicts numbers can predict trees.
+Split p is between characters p and p+1. Every span is split at its highest score; ties go left. Any list of
+numbers is therefore a valid tree, and any model that predicts numbers can predict trees.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LEAF = -1
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """The inner nodes of a tree, each named by its split: `left[p]` and `right[p]` are the splits of the two
-    halves, or LEAF where a half is one character. `root` is LEAF for a word of one character.
+    """The inner nodes of a tree, each identified by its split: `left[p]` and `right[p]` are the splits of its
+    children, or LEAF if the child is a single character. `root` is LEAF for a word of one character.
     """
 
     root: int
@@ -31,14 +31,14 @@ class Splits:
 
 
 def arrange_splits(scores: Sequence[float]) -> Splits:
-    """Turn scores into nodes, in time linear in their number and without recursion.
+    """Turn split scores into nodes, in linear time and without recursion.
 
     >>> arrange_splits([1, 3, 2])
     Splits(root=1, left=[-1, 0, -1], right=[-1, 2, -1])
     """
     n = len(scores)
     left, right = [LEAF] * n, [LEAF] * n
-    open_splits: list[int] = []  # scores never rise along it: each lies in the right half of the one before
+    open_splits: list[int] = []  # non-increasing scores; each is in the right subtree of the one before
     for p in range(n):
         below = LEAF
         while open_splits and scores[open_splits[-1]] < scores[p]:
@@ -68,8 +68,8 @@ def walk_spans(scores: Sequence[float]) -> Iterator[tuple[int, int, int]]:
 
 
 def split_depths(scores: Sequence[float]) -> list[int]:
-    """How deep in the tree each split lies (the root's is 0): the same tree for every list of scores that
-    means it. The negated depths are scores of the same tree.
+    """Depth of each split in the tree (0 at the root): a canonical form, equal for all scores that describe the
+    same tree. The negated depths are themselves scores of that tree.
 
     >>> split_depths([0.3, 0.9, 0.1])
     [1, 0, 1]
@@ -87,7 +87,7 @@ def split_depths(scores: Sequence[float]) -> list[int]:
 
 
 def join_scores(scores_of_words: Sequence[Sequence[float]]) -> list[float]:
-    """The scores of the tree of several words in a row: the cuts between words are its topmost splits.
+    """Scores of the tree over several consecutive words: the boundaries between words are the topmost splits.
 
     >>> join_scores([[1, 2], [], [5]])
     [1, 2, inf, inf, 5]
@@ -101,7 +101,7 @@ def join_scores(scores_of_words: Sequence[Sequence[float]]) -> list[float]:
 
 
 def with_leading_space(scores: Sequence[float]) -> list[float]:
-    """The scores of the tree of a word when a space is put before it: the space belongs to the first letter.
+    """Scores of the tree of a word with a leading space, which forms a subtree with the first letter.
 
     >>> with_leading_space([3, 1])
     [-inf, 3, 1]
@@ -110,7 +110,7 @@ def with_leading_space(scores: Sequence[float]) -> list[float]:
 
 
 class Tree:
-    """A binary tree over the characters of `text`. Equal when text and shape are equal.
+    """A binary tree over the characters of `text`. Trees are equal if text and shape are equal.
 
     >>> tree = Tree("asking", [1, 2, 9, 2, 1])
     >>> tree.brackets()
@@ -126,17 +126,17 @@ class Tree:
         if not isinstance(text, str) or not text:
             raise TreetokError("a tree needs a text of at least one character")
         if not hasattr(scores, "__len__") or not all(isinstance(score, Real) for score in scores):
-            raise TreetokError(f"the scores of the tree over {text!r} are not a row of numbers")
+            raise TreetokError(f"the scores of the tree over {text!r} are not a sequence of numbers")
         if len(scores) != len(text) - 1:
             raise TreetokError(f"a tree over {len(text)} characters has {len(text) - 1} scores, not {len(scores)}")
         values = [float(score) for score in scores]
         if any(map(math.isnan, values)):
-            raise TreetokError(f"a score of the tree over {text!r} is not a number")
+            raise TreetokError(f"a score of the tree over {text!r} is NaN")
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "_depths", tuple(split_depths(values)))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Tree does not change")
+        raise AttributeError("a Tree is immutable")
 
     def __reduce__(self) -> tuple[type[Tree], tuple[str, list[int]]]:
         return Tree, (self.text, self.scores())

@@ -1,6 +1,6 @@
 """The command line: `treetok train | encode | decode | tree | eval | info`.
 
-Results go to stdout, progress and errors to stderr. Exit status 0: fine; 1: the input was at fault; 2: wrong use.
+Results go to stdout, progress and errors to stderr. Exit status: 0 success, 1 bad input, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treetok.cli import encode_decode, eval, info, train, tree
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="treetok", description="Tokenize along the trees of words.")
+    parser = argparse.ArgumentParser(prog="treetok", description="Tokenize words along their trees.")
     parser.add_argument("--version", action="version", version=f"treetok {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     train.add_command(commands)
@@ -43,15 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"treetok: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does: nothing to complain about.
-        leave_stdout()
+        # The reader closed the pipe, as `head` does: not an error.
+        discard_stdout()
         return 0
     except OSError as error:
         print(
             f"treetok: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""),
             file=sys.stderr,
         )
-        leave_stdout()
+        discard_stdout()
         return 1
     except KeyboardInterrupt:
         print("treetok: interrupted", file=sys.stderr)
@@ -60,18 +60,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def prepare_streams() -> None:
-    """Text is UTF-8 whatever the locale says, and line breaks are not translated; closed streams swallow all."""
+    """Write UTF-8 in any locale, without newline translation; output to closed streams is discarded."""
     if sys.stdout is None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
     with contextlib.suppress(AttributeError):
-        # Names of files that are not UTF-8 come out as they went in.
+        # File names that are not valid UTF-8 are printed unchanged.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[union-attr]
         sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def leave_stdout() -> None:
-    """What is still waiting to be written cannot be: let it go, so that Python does not try once more."""
+def discard_stdout() -> None:
+    """Discard buffered output that cannot be written, so that Python does not try again at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -19,27 +19,27 @@ SPACE = "␣"
 def add_commands(commands: Any) -> None:
     encode = commands.add_parser(
         "encode",
-        help="text to ids or tokens, line by line",
+        help="encode text as ids or tokens, line by line",
         description="Encode plain UTF-8 text: one line in, one line of ids (or tokens) out. Special tokens in the"
-        " text are ordinary text.",
+        " input are treated as ordinary text.",
     )
     add_files_and_model(encode)
     output = encode.add_mutually_exclusive_group()
     output.add_argument("--ids", action="store_true", help="print ids (default)")
-    output.add_argument("--tokens", action="store_true", help=f"print tokens; {SPACE} stands for a space")
+    output.add_argument("--tokens", action="store_true", help=f"print tokens; {SPACE} marks a space")
     encode.set_defaults(run=run_encode)
     decode = commands.add_parser(
         "decode",
-        help="ids to text, line by line",
-        description="Decode rows of ids as `treetok encode` prints them: a line of ids in, its text out.",
+        help="decode ids to text, line by line",
+        description="Decode the output of `treetok encode`: one line of ids in, one line of text out.",
     )
     add_files_and_model(decode)
     decode.set_defaults(run=run_decode)
 
 
 def add_files_and_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="standard input when none is given")
-    parser.add_argument("--model", required=True, help="a shipped name or a directory")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="input files (default: standard input)")
+    parser.add_argument("--model", required=True, help="name of a shipped tokenizer, or a directory")
 
 
 def run_encode(options: argparse.Namespace) -> None:
@@ -55,8 +55,8 @@ def run_decode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
     for name, number, line in read_lines(options.files):
         if not re.fullmatch(r"[0-9\s]*", line, re.ASCII):
-            raise TreetokError(f"{name}, line {number}: not a row of ids")
-        ids = [int(written) for written in line.split()]
+            raise TreetokError(f"{name}, line {number}: not a line of ids")
+        ids = [int(digits) for digits in line.split()]
         try:
             print(tokenizer.decode(ids))
         except TreetokError as error:
@@ -64,7 +64,8 @@ def run_decode(options: argparse.Namespace) -> None:
 
 
 def show_token(token: str) -> str:
-    r"""
+    r"""Make spaces and control characters visible.
+
     >>> show_token(" tree"), show_token("\n")
     ('␣tree', '\\u000a')
     """
@@ -72,7 +73,7 @@ def show_token(token: str) -> str:
 
 
 def read_lines(files: list[str]) -> Iterator[tuple[str, int, str]]:
-    """(name of the file, number of the line, text without the line break) of every line."""
+    """Yield (file name, line number, text without the line break) for every line."""
     for name in files or ["-"]:
         if name == "-":
             if sys.stdin is None:

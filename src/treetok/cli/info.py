@@ -1,4 +1,4 @@
-"""`treetok info`: what a tokenizer is."""
+"""`treetok info`: describe a tokenizer."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from treetok.storage import find_directory
 def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "info",
-        help="what a tokenizer is and how it was made",
-        description="Show the profile, the sizes and the training settings of a tokenizer.",
+        help="show what a tokenizer is and how it was trained",
+        description="Show the profile, sizes and training settings of a tokenizer.",
     )
-    parser.add_argument("model", metavar="MODEL", help="a shipped name or a directory")
+    parser.add_argument("model", metavar="MODEL", help="name of a shipped tokenizer, or a directory")
     parser.set_defaults(run=run)
 
 
 class NoTrees:
-    """Stands in for trees of the user's own, which are not needed here."""
+    """Placeholder for custom trees, which are not needed here."""
 
     def split_scores(self, words: Sequence[str]) -> Sequence[Any]:
-        raise TreetokError("no trees were asked for")
+        raise TreetokError("`treetok info` does not use trees")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def shown_settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Names and values to be read by people; what there are several of is numbered.
+    """Format setting names and values for display; items of a list are numbered.
 
     >>> dict(shown_settings({"pruning_rate": 0.2, "members": [{"steps": 5}]}))
     {'pruning rate': 0.2, 'members 1': 'steps 5'}

@@ -1,4 +1,4 @@
-"""Scripts beside the package (`experiments/`): faults of their input are one line, not a traceback."""
+"""Entry point for scripts outside the package (`experiments/`): input errors are one line, not a traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(main: Callable[[], None]) -> None:
 
 
 def text_of(path: Path) -> str:
-    """What stands in a small file."""
+    """Read a small text file."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -13,17 +13,17 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "tree",
         help="draw the trees of words",
-        description="Draw the tree of each word, write it with brackets, and show the pieces it is cut into.",
+        description="Draw the tree of each word, print it in brackets, and show how the word is segmented.",
     )
     parser.add_argument("words", nargs="+", metavar="WORD", help="a bare word, such as windsurfing")
-    parser.add_argument("--model", required=True, help="a shipped name or a directory")
-    parser.add_argument("--svg", metavar="FILE", type=Path, help="also write a picture, of one word")
+    parser.add_argument("--model", required=True, help="name of a shipped tokenizer, or a directory")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="also write the tree as SVG (one word only)")
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> None:
     if options.svg and len(options.words) > 1:
-        options.parser.error("--svg takes one word")
+        options.parser.error("--svg takes exactly one word")
     tokenizer = TreeTokenizer.load(options.model)
     for number, word in enumerate(options.words):
         tree = tokenizer.tree(word)

@@ -1,4 +1,4 @@
-"""The characters of a corpus, by how often they occur."""
+"""Character counts and coverage of a corpus."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def characters_by_count(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Characters and their counts, the most frequent first; ties break by the character itself.
+    """Characters and their counts, most frequent first; ties are broken by code point.
 
     >>> characters_by_count({"abba": 10, "xb": 1})
     [('b', 21), ('a', 20), ('x', 1)]
@@ -20,7 +20,7 @@ def characters_by_count(word_counts: Mapping[str, int]) -> list[tuple[str, int]]
 
 
 def covering_characters(words: Mapping[str, int], coverage: float) -> frozenset[str]:
-    """The most frequent characters that together make up the share `coverage` of the text.
+    """The most frequent characters, as many as it takes to cover the fraction `coverage` of the text.
 
     >>> sorted(covering_characters({"abba": 10, "x": 1}, 0.9))
     ['a', 'b']

@@ -1,4 +1,4 @@
-"""Counting the words of a corpus. Memory grows with the number of distinct words, not with the text."""
+"""Count the words of a corpus. Memory grows with the number of distinct words, not with the size of the text."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from treetok.errors import TreetokError, whole_number
 from treetok.progress import Progress
 from treetok.text import Profile, check_encodable
 
-# What one entry of a dictionary of words takes: its slot, the string, the number.
+# Approximate size of one dictionary entry: the slot, the string and the count.
 BYTES_PER_WORD = 160
 DEFAULT_MEMORY_LIMIT = 4 << 30
-MOST_CHUNKS = 500_000
-# A word has up to 64 characters, and what is counted per character must fit into 64 bits.
+MAX_CHUNKS = 500_000
+# A word has up to 64 characters, and sums over characters must fit in 64 bits.
 LARGEST_TOTAL = 10**15
 
 
 class WordCounter:
     """Counts words as text comes in.
 
-    Text is first cut at spaces, which is quick, and these chunks are counted; only distinct chunks are
-    normalised and split into words. When the words would take more than `memory_limit` bytes, the rarest are
-    dropped: `dropped` says how many.
+    Text is first split at spaces, which is fast, and these chunks are counted; only distinct chunks are normalised
+    and split into words. When the words would take more than `memory_limit` bytes, the rarest are dropped, and
+    `dropped` counts them.
     """
 
     def __init__(self, profile: Profile, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> None:
-        most_entries = memory_limit // BYTES_PER_WORD
-        if most_entries < 1000:
+        max_entries = memory_limit // BYTES_PER_WORD
+        if max_entries < 1000:
             raise TreetokError(f"a memory limit of {memory_limit} bytes is too small to count words")
         self.profile = profile
-        self.most_chunks = min(MOST_CHUNKS, most_entries // 4)
-        self.max_words = most_entries - self.most_chunks
+        self.max_chunks = min(MAX_CHUNKS, max_entries // 4)
+        self.max_words = max_entries - self.max_chunks
         self.dropped = 0
         self._chunks: Counter[str] = Counter()
         self._words: Counter[str] = Counter()
@@ -47,29 +47,29 @@ class WordCounter:
         self.add_chunks(self.profile.chunks(text))
 
     def add_chunks(self, chunks: Iterable[str]) -> None:
-        """Chunks of text as `Profile.chunks` gives them."""
+        """Count chunks of text as returned by `Profile.chunks`."""
         self._chunks.update(chunks)
-        if len(self._chunks) > self.most_chunks:
-            self._settle()
+        if len(self._chunks) > self.max_chunks:
+            self._flush_chunks()
 
     def add_word(self, word: str, times: int) -> None:
-        """Count a bare word as if it stood in running text."""
+        """Count a bare word as if it occurred in running text."""
         check_encodable(word)
         times = whole_number(f"the count of {word!r}", times, least=0)
         if times:
             self._chunks[self.profile.in_running_text(word)] += times
-        if len(self._chunks) > self.most_chunks:
-            self._settle()
+        if len(self._chunks) > self.max_chunks:
+            self._flush_chunks()
 
     def counts(self) -> dict[str, int]:
-        """The words and how often each occurs, in the order of the words."""
-        self._settle()
+        """Words and their counts, sorted by word."""
+        self._flush_chunks()
         if self._words.total() > LARGEST_TOTAL:
             raise TreetokError(f"the counts add up to more than {LARGEST_TOTAL}")
         return dict(sorted(self._words.items()))
 
-    def _settle(self) -> None:
-        """Turn the chunks counted so far into words."""
+    def _flush_chunks(self) -> None:
+        """Split the chunks counted so far into words."""
         words = self._words
         for chunk, times in self._chunks.items():
             for word in self.profile.split(chunk):
@@ -79,14 +79,14 @@ class WordCounter:
         self._chunks.clear()
 
     def _without_rare_words(self) -> Counter[str]:
-        """The words less the rarest, all of one count together, so that half of the room is free."""
-        how_many_of_count = Counter(self._words.values())
-        left = len(self._words)
+        """Drop the rarest words, all words of equal count together, until at most half of `max_words` remain."""
+        words_with_count = Counter(self._words.values())
+        remaining = len(self._words)
         rarest = 0
-        while left > self.max_words // 2:
-            rarest = min(count for count in how_many_of_count if count > rarest)
-            left -= how_many_of_count[rarest]
-        self.dropped += len(self._words) - left
+        while remaining > self.max_words // 2:
+            rarest = min(count for count in words_with_count if count > rarest)
+            remaining -= words_with_count[rarest]
+        self.dropped += len(self._words) - remaining
         return Counter({word: times for word, times in self._words.items() if times > rarest})
 
 
@@ -98,11 +98,11 @@ def count_words(
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
     progress: Progress | None = None,
 ) -> WordCounter:
-    """Count the words of paths, of texts, or of a mapping from words to counts.
+    """Count the words in files, in texts, or in a mapping from words to counts.
 
-    A string or a path object names a file. Of several, path objects name files; strings do when a file of that
-    name exists or when they look like the name of a corpus file (then a missing one is an error), else they are
-    texts. A generator of strings gives texts unless its first string names a file.
+    A single string or path object names a file. In a list, path objects name files; a string names a file if that
+    file exists or if it looks like the name of a corpus file (a missing one is then an error), otherwise it is a
+    text. The strings of a generator are texts unless the first one names a file.
     """
     progress = progress or Progress(None)
     counter = WordCounter(profile, memory_limit)
@@ -116,7 +116,7 @@ def count_words(
 
 
 def texts_of(corpus: Any, text_column: str, progress: Progress, what: str) -> Iterator[Any]:
-    """The texts of a corpus of paths or texts, piece by piece; progress is shown as that of `what`."""
+    """Yield the texts of a corpus of paths or texts, piece by piece; `what` names the stage for progress."""
     items = paths_or_texts(corpus)
     files = [item for item in items if isinstance(item, Path)] if isinstance(items, list) else []
     try:
@@ -140,8 +140,8 @@ def texts_of(corpus: Any, text_column: str, progress: Progress, what: str) -> It
 
 
 def to_be_read_twice(corpus: Any, text_column: str) -> list[Any]:
-    """A corpus of paths and texts that can be gone through more than once: what comes from generators, pipes or
-    standard input is kept in memory."""
+    """A corpus of paths and texts that can be read more than once: input from generators, pipes or standard input
+    is kept in memory."""
     items: list[Any] = []
     for item in paths_or_texts(corpus):
         if isinstance(item, os.PathLike) and Path(item).exists() and not Path(item).is_file():
@@ -152,17 +152,17 @@ def to_be_read_twice(corpus: Any, text_column: str) -> list[Any]:
 
 
 class Text(str):
-    """A string that is a text, whatever it looks like."""
+    """A string that is always a text, even if it looks like a file name."""
 
     __slots__ = ()
 
 
 def paths_or_texts(corpus: Any) -> Iterable[Any]:
-    """Path objects for what names files, all else as it is. Strings are either all paths or all texts."""
+    """Convert file names to Path objects. The strings of a corpus are either all paths or all texts."""
     if isinstance(corpus, str | os.PathLike):
         return [Path(corpus)]
     if isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
-        raise TreetokError(f"a corpus is paths, texts or word counts, not {type(corpus).__name__}")
+        raise TreetokError(f"a corpus must be paths, texts or word counts, not {type(corpus).__name__}")
     if not isinstance(corpus, list | tuple):
         rest = iter(corpus)
         first = list(islice(rest, 1))
@@ -175,7 +175,7 @@ def paths_or_texts(corpus: Any) -> Iterable[Any]:
         text = next(string for string in strings if string not in files)
         raise TreetokError(
             f"the corpus mixes files ({files[0]!r}) and texts ({text[:40]!r}): give files as Path objects,"
-            " or texts one by one from a generator that begins with a text"
+            " or texts as a generator whose first item is a text"
         )
     return [
         Path(item) if isinstance(item, os.PathLike) or (files and not isinstance(item, Text)) else item
@@ -184,7 +184,8 @@ def paths_or_texts(corpus: Any) -> Iterable[Any]:
 
 
 def names_a_file(string: str) -> bool:
-    """
+    """Whether a string is the name of an existing file or looks like the name of a corpus file.
+
     >>> names_a_file("corpora/news.txt.xz"), names_a_file("Walkers walked.")
     (True, False)
     """
@@ -195,5 +196,5 @@ def names_a_file(string: str) -> bool:
     try:
         return Path(string).is_file()
     except OSError:
-        # Too long for a name.
+        # Too long for a file name.
         return False

@@ -1,4 +1,4 @@
-"""Word counts by the letters that trees are built over."""
+"""Word counts grouped by the letters that trees are built over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def counts_by_letters(word_counts: Mapping[str, int], profile: Profile) -> dict[str, int]:
-    """Counts of words that differ only in case or a leading space, added up where the profile gives them one tree.
+    """Sum the counts of words that share a tree: in some profiles, words that differ in case or a leading space.
 
     >>> from treetok.text import profile_named
     >>> counts_by_letters({" Walk": 2, "walk": 1, " ring": 3}, profile_named("lossless"))

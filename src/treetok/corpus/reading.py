@@ -1,4 +1,4 @@
-"""Reading text files piece by piece: plain text, JSON lines and Parquet, as they are or compressed."""
+"""Read text files piece by piece: plain text, JSON Lines and Parquet, compressed or not."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet",)
 PLAIN = (".txt", ".text", ".md", ".tokens", ".raw")
-# What a corpus file is usually called: a string that ends so is taken for a path, not for text.
+# A string with one of these suffixes is taken for a path, not for text.
 KNOWN_SUFFIXES = COMPRESSIONS + JSON_LINES + PARQUET + PLAIN
 
 BLOCK_BYTES = 1 << 20
-# Text without a break (or nothing but breaks) is cut after so many bytes, so that memory stays bounded.
+# Text without whitespace (or with nothing else) is split after this many bytes, to bound memory.
 LONGEST_UNBROKEN = 16 << 20
 
-# Called with the number of bytes of the file that have been read so far.
+# Called with the number of bytes read from the file so far.
 Report = Callable[[int], object]
 
 
 def read_texts(path: Path, text_column: str = "text", report: Report = lambda position: None) -> Iterator[str]:
-    """The text of a file in pieces of bounded size, cut where no word crosses.
+    """Yield the text of a file in pieces of bounded size, never splitting inside a word.
 
-    The kind of file is told from its name: `.jsonl` or `.ndjson` (one object a line) and `.parquet` have a
-    column `text_column`, anything else is plain text; `.gz`, `.xz`, `.bz2` and `.zst` are unpacked on the way.
+    The file name determines the format: `.jsonl` or `.ndjson` (one object per line) and `.parquet` are read from
+    the column `text_column`, anything else is plain text; `.gz`, `.xz`, `.bz2` and `.zst` are decompressed.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     try:
@@ -43,10 +43,12 @@ def read_texts(path: Path, text_column: str = "text", report: Report = lambda po
             yield from read_parquet(path, text_column, report)
             return
         if ".json" in suffixes[-2:]:
-            raise TreetokError(f"{path}: JSON is read line by line; name the file .jsonl if it has a text a line")
+            raise TreetokError(
+                f"{path}: JSON is read line by line; name the file .jsonl if it has one object per line"
+            )
         with path.open("rb") as raw:
-            packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
-            with unpack(raw, packed, path) as stream:
+            compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+            with decompress(raw, compression, path) as stream:
                 if suffixes and suffixes[-1] in JSON_LINES:
                     pieces = read_json_lines(stream, path, text_column)
                 else:
@@ -59,21 +61,21 @@ def read_texts(path: Path, text_column: str = "text", report: Report = lambda po
     except FileNotFoundError:
         raise TreetokError(f"no such file: {path}") from None
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise TreetokError(f"{path} is damaged or not what its name says: {error}") from None
+        raise TreetokError(f"{path} is damaged or does not match its file extension: {error}") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager
-def unpack(raw: IO[bytes], packed: str, path: Path) -> Iterator[IO[bytes]]:
-    """The unpacked bytes of a file."""
-    if packed == ".gz":
+def decompress(raw: IO[bytes], compression: str, path: Path) -> Iterator[IO[bytes]]:
+    """Open a stream of the decompressed bytes of a file."""
+    if compression == ".gz":
         yield cast(IO[bytes], gzip.GzipFile(fileobj=raw))
-    elif packed == ".xz":
+    elif compression == ".xz":
         yield cast(IO[bytes], lzma.LZMAFile(raw))
-    elif packed == ".bz2":
+    elif compression == ".bz2":
         yield cast(IO[bytes], bz2.BZ2File(raw))
-    elif packed == ".zst":
+    elif compression == ".zst":
         try:
             import zstandard
         except ImportError:
@@ -81,41 +83,41 @@ def unpack(raw: IO[bytes], packed: str, path: Path) -> Iterator[IO[bytes]]:
         try:
             yield io.BufferedReader(ZstdFrames(raw, zstandard.ZstdDecompressor().decompressobj))
         except zstandard.ZstdError as error:
-            raise TreetokError(f"{path} is damaged or not what its name says: {error}") from None
+            raise TreetokError(f"{path} is damaged or does not match its file extension: {error}") from None
     else:
         yield raw
 
 
 class ZstdFrames(io.RawIOBase):
-    """Unpacks one frame after the other. Unlike the library's own reader it notices when the last is cut off."""
+    """Decompresses frame by frame. Unlike the library's own reader, it detects a truncated last frame."""
 
     def __init__(self, raw: IO[bytes], new_frame: Callable[[], Any]) -> None:
         self._raw, self._new_frame = raw, new_frame
         self._frame: Any = None
-        self._packed = self._ready = b""
+        self._compressed = self._ready = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            self._packed = self._packed or self._raw.read(BLOCK_BYTES)
-            if not self._packed:
+            self._compressed = self._compressed or self._raw.read(BLOCK_BYTES)
+            if not self._compressed:
                 if self._frame is not None:
-                    raise EOFError("it ends before its end was reached")
+                    raise EOFError("unexpected end of file")
                 return 0
             self._frame = self._frame or self._new_frame()
-            self._ready = self._frame.decompress(self._packed)
-            self._packed = b""
+            self._ready = self._frame.decompress(self._compressed)
+            self._compressed = b""
             if self._frame.eof:
-                self._packed, self._frame = self._frame.unused_data, None
+                self._compressed, self._frame = self._frame.unused_data, None
         taken = min(len(buffer), len(self._ready))
         buffer[:taken], self._ready = self._ready[:taken], self._ready[taken:]
         return taken
 
 
 def position_in(raw: IO[bytes]) -> int:
-    """How much of a file has been read; 0 for a pipe, of which nobody knows."""
+    """Number of bytes read from a file; 0 for a pipe, where the position is unknown."""
     try:
         return raw.tell()
     except OSError:
@@ -123,7 +125,7 @@ def position_in(raw: IO[bytes]) -> int:
 
 
 def decode(block: bytes, path: Path | str, line: int) -> str:
-    """Bytes to text; bytes that are no UTF-8 are refused with the file and the line they stand in."""
+    """Decode UTF-8; the error for invalid bytes names the file and line."""
     try:
         return block.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -131,15 +133,15 @@ def decode(block: bytes, path: Path | str, line: int) -> str:
         raise TreetokError(f"{path}, line {line}: byte 0x{block[error.start]:02x} is not UTF-8") from None
 
 
-def last_cut(block: bytes) -> int:
-    """Where a block of bytes can be cut: behind its last line break, else behind its last space, else (only
-    when it has grown very long) before its last character. 0 where it cannot."""
-    cut = block.rfind(b"\n") + 1 or block.rfind(b" ") + 1
-    if not cut and len(block) >= LONGEST_UNBROKEN:
-        cut = len(block) - 1
-        while cut and block[cut] & 0xC0 == 0x80:
-            cut -= 1
-    return cut
+def last_break(block: bytes) -> int:
+    """Where a block of bytes can be split: after its last line break, otherwise after its last space, otherwise
+    (only if it is very long) before its last character. 0 if it cannot be split."""
+    end = block.rfind(b"\n") + 1 or block.rfind(b" ") + 1
+    if not end and len(block) >= LONGEST_UNBROKEN:
+        end = len(block) - 1
+        while end and block[end] & 0xC0 == 0x80:
+            end -= 1
+    return end
 
 
 def read_plain(stream: IO[bytes], path: Path) -> Iterator[str]:
@@ -147,15 +149,15 @@ def read_plain(stream: IO[bytes], path: Path) -> Iterator[str]:
     first = True
     while block := stream.read(BLOCK_BYTES):
         rest += block
-        cut = last_cut(rest)
-        if not cut:
+        end = last_break(rest)
+        if not end:
             continue
-        text = held_back + decode(rest[:cut], path, line)
-        line += rest.count(b"\n", 0, cut)
-        rest = rest[cut:]
+        text = held_back + decode(rest[:end], path, line)
+        line += rest.count(b"\n", 0, end)
+        rest = rest[end:]
         if first:
             text, first = text.removeprefix("\ufeff"), False
-        # Line breaks and spaces stay with what follows them: a blank line must not be torn apart.
+        # Whitespace is kept for the next piece, so that a run of it is never split.
         piece = text.rstrip("\n\r\t ")
         held_back = text[len(piece) :]
         if len(held_back) >= LONGEST_UNBROKEN:
@@ -174,7 +176,7 @@ def read_json_lines(stream: IO[bytes], path: Path, text_column: str) -> Iterator
         except ValueError as error:
             raise TreetokError(f"{path}, line {line}: not JSON ({error})") from None
         except RecursionError:
-            raise TreetokError(f"{path}, line {line}: JSON that is nested too deeply") from None
+            raise TreetokError(f"{path}, line {line}: JSON is nested too deeply") from None
         if not isinstance(value, dict) or text_column not in value:
             raise TreetokError(f"{path}, line {line}: no text under the key {text_column!r}")
         text = value[text_column]
@@ -210,4 +212,4 @@ def read_parquet(path: Path, text_column: str, report: Report) -> Iterator[str]:
                 yield from (text for text in rows if text is not None)
                 report(path.stat().st_size * rows_read // max(1, file.metadata.num_rows))
     except pyarrow.ArrowInvalid as error:
-        raise TreetokError(f"{path} is damaged or not what its name says: {error}") from None
+        raise TreetokError(f"{path} is damaged or does not match its file extension: {error}") from None

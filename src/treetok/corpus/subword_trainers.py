@@ -1,6 +1,6 @@
-"""BPE, WordPiece and Unigram from word counts, trained by the `tokenizers` library.
+"""Train BPE, WordPiece and Unigram on word counts with the `tokenizers` library.
 
-Words are taken as they are: nothing is normalised, and no piece crosses a word boundary.
+Words are not normalised, and no piece crosses a word boundary.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def train_subwords(
     """Train a tokenizer on words and their counts.
 
     unknown: the unknown token; also the first special token.
-    special_tokens: further entries that the vocabulary has from the start.
-    options: passed on to the trainer (`initial_alphabet`, `limit_alphabet`, `continuing_subword_prefix`).
+    special_tokens: other entries added to the vocabulary before training.
+    options: passed to the trainer (`initial_alphabet`, `limit_alphabet`, `continuing_subword_prefix`).
 
     >>> sorted(train_subwords("bpe", {"low": 5, "lower": 2}, 8).get_vocab())
     ['e', 'er', 'l', 'lo', 'low', 'o', 'r', 'w']
@@ -60,7 +60,7 @@ def train_subwords(
         trainer = trainers.UnigramTrainer(unk_token=unknown, **options)
     else:
         raise TreetokError(f"unknown subword model {model!r}: choose 'bpe', 'wordpiece' or 'unigram'")
-    # The trainers take text, not counts: words are written out, separated by a character that none of them has.
+    # The trainers take text, not counts: repeat the words, separated by a character that occurs in none of them.
     characters = set[str]().union(*word_counts)
     separator = next(chr(code) for code in range(len(characters) + 1) if chr(code) not in characters)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(separator, "removed")

@@ -1,4 +1,4 @@
-"""A corpus as one sequence of word ids: what a model of running text is trained on."""
+"""A corpus as one sequence of word ids, the input for models trained on running text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treetok.text import Profile, check_encodable
 
 @dataclass(frozen=True)
 class WordSequence:
-    """The words of a text in a row: `words[numbers[t]]` is the t-th. Words are what trees are read off."""
+    """The words of a text in order: `words[numbers[t]]` is the t-th, as returned by `Profile.letters`."""
 
     words: list[str]
     numbers: npt.NDArray[np.int32]
@@ -25,7 +25,7 @@ class WordSequence:
 
 
 class _Ids(dict[str, int]):
-    """Strings numbered in the order in which they are first looked up."""
+    """Assigns ids to strings in the order in which they are first looked up."""
 
     def __missing__(self, string: str) -> int:
         number = self[string] = len(self)
@@ -33,22 +33,22 @@ class _Ids(dict[str, int]):
 
 
 class SequenceBuilder:
-    """Collects running words chunk by chunk, until there are about `max_words` (chunks, to be exact)."""
+    """Collects a text chunk by chunk until it has about `max_words` words (strictly, chunks)."""
 
     def __init__(self, profile: Profile, max_words: int = 1 << 31) -> None:
         self.profile, self.max_words = profile, max_words
         self._chunk_ids = _Ids()
-        self._row = array("i")
+        self._sequence = array("i")
 
     def is_full(self) -> bool:
-        return len(self._row) >= self.max_words
+        return len(self._sequence) >= self.max_words
 
     def add(self, chunks: Iterable[str]) -> None:
-        """Chunks of text as `Profile.chunks` gives them."""
-        self._row.extend(map(self._chunk_ids.__getitem__, chunks))
+        """Add chunks of text as returned by `Profile.chunks`."""
+        self._sequence.extend(map(self._chunk_ids.__getitem__, chunks))
 
     def sequence(self) -> WordSequence:
-        """As in counting, only distinct chunks are split into words."""
+        """The words collected so far. As in counting, each distinct chunk is split into words only once."""
         word_ids = _Ids()
         words_of_chunks = array("i")
         words_per_chunk = np.zeros(len(self._chunk_ids), dtype=np.int64)
@@ -56,7 +56,7 @@ class SequenceBuilder:
             words = [word_ids[self.profile.letters(word)] for word in self.profile.split(chunk)]
             words_of_chunks.extend(words)
             words_per_chunk[number] = len(words)
-        chunks = np.frombuffer(self._row, dtype=np.int32) if self._row else np.zeros(0, dtype=np.int32)
+        chunks = np.frombuffer(self._sequence, dtype=np.int32) if self._sequence else np.zeros(0, dtype=np.int32)
         flat = np.array(words_of_chunks, dtype=np.int32)
         lengths = words_per_chunk[chunks]
         first = np.cumsum(words_per_chunk) - words_per_chunk
@@ -65,7 +65,7 @@ class SequenceBuilder:
 
 
 def read_sequence(texts: Iterable[str], profile: Profile, max_words: int = 1 << 31) -> WordSequence:
-    """The words of texts, by id.
+    """Read texts into one sequence of word ids.
 
     >>> from treetok.text import profile_named
     >>> sequence = read_sequence(["The cat's cat"], profile_named("uncased"))

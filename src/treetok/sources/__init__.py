@@ -1,4 +1,4 @@
-"""Where trees come from: any object that scores the splits of words."""
+"""Sources of trees: any object that scores the splits of words."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ __all__ = ["CountTrees", "ParserTrees", "TreeSource", "scores_of_words"]
 
 @runtime_checkable
 class TreeSource(Protocol):
-    """The seam between what predicts trees and what uses them."""
+    """The interface between models that predict trees and code that uses them."""
 
     def split_scores(self, words: Sequence[str]) -> Sequence[Any]:
-        """For every word the len(word) - 1 scores of its splits: each span is split at its highest score."""
+        """For each word, len(word) - 1 split scores: every span is split at its highest score."""
 
 
 def scores_of_words(source: TreeSource, words: Sequence[str]) -> dict[str, list[float]]:
-    """Ask a source for the scores of words and check the answer."""
+    """Get the split scores of words from a source, and validate them."""
     if not words:
         return {}
-    answer = source.split_scores(words)
-    if not hasattr(answer, "__len__") or not hasattr(answer, "__getitem__"):
-        raise TreetokError(f"the source of trees gave {type(answer).__name__} instead of a list of scores a word")
-    if len(answer) != len(words):
-        raise TreetokError(f"the source of trees gave {len(answer)} answers for {len(words)} words")
+    result = source.split_scores(words)
+    if not hasattr(result, "__len__") or not hasattr(result, "__getitem__"):
+        raise TreetokError(f"the source of trees returned {type(result).__name__}, not a list of scores per word")
+    if len(result) != len(words):
+        raise TreetokError(f"the source of trees returned {len(result)} results for {len(words)} words")
     checked = {}
     for number, word in enumerate(words):
         try:
-            values = np.asarray(answer[number], dtype=np.float64)
+            values = np.asarray(result[number], dtype=np.float64)
         except (TypeError, ValueError, KeyError, OverflowError):
-            raise TreetokError(f"the source of trees gave no row of numbers for {word!r}") from None
+            raise TreetokError(f"the source of trees returned no list of numbers for {word!r}") from None
         if values.shape != (len(word) - 1,):
             raise TreetokError(
-                f"the source of trees gave scores of shape {values.shape} for {word!r}, not {len(word) - 1} scores"
+                f"the source of trees returned scores of shape {values.shape} for {word!r}, not {(len(word) - 1,)}"
             )
         if not np.isfinite(values).all():
-            raise TreetokError(f"the source of trees gave a score for {word!r} that is not a finite number")
+            raise TreetokError(f"the source of trees returned a score for {word!r} that is not a finite number")
         checked[word] = values.tolist()
     return checked

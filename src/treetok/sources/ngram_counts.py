@@ -1,7 +1,7 @@
 """Trees from counts: split every span where min(count(left), count(right)) is highest.
 
-The counts are those of the n-grams inside the words of a corpus, each word weighted by how often it occurs. No
-training: the table is built in seconds and is the instant, CPU-only choice.
+The counts are of the n-grams inside the words of a corpus, each word weighted by its frequency. There is no
+training: the table is built in seconds on a CPU.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy.typing as npt
 from treetok.errors import TreetokError
 from treetok.span_table import I64, U64, SpanTable, walk_trees
 
-# An n-gram seen once says no more than one never seen: inside a known word, leaving it out changes no tree.
+# An n-gram seen once is no more informative than an unseen one: dropping it changes no tree of a known word.
 LEAST_COUNT = 2
-# Bounds the memory of one batch; every cell is one span of one word.
+# Bounds the memory of one batch.
 SPANS_PER_BATCH = 4_000_000
 
 
 def run_starts(values: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
-    """Where each run of equal values begins.
+    """The start index of each run of equal values.
 
     >>> run_starts(np.array([4, 4, 7, 4])).tolist()
     [0, 2, 3]
@@ -30,7 +30,7 @@ def run_starts(values: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
 
 
 class CountTrees:
-    """A table of n-gram counts, kept as sorted 64-bit hashes, and the trees they give.
+    """Trees from a table of n-gram counts, keyed by sorted 64-bit hashes.
 
     >>> trees = CountTrees.from_words({"walking": 3, "talking": 3, "walk": 5, "ring": 2})
     >>> [list(map(int, scores)) for scores in trees.split_scores(["walking"])]
@@ -39,15 +39,15 @@ class CountTrees:
 
     def __init__(self, hashes: U64, counts: U64) -> None:
         if hashes.shape != counts.shape or hashes.ndim != 1:
-            raise TreetokError("the n-gram hashes and their counts differ in number")
+            raise TreetokError("the number of n-gram hashes differs from the number of counts")
         if len(hashes) > 1 and not bool(np.all(hashes[:-1] < hashes[1:])):
-            raise TreetokError("the n-gram hashes are not in order")
+            raise TreetokError("the n-gram hashes are not sorted")
         self.hashes = hashes
         self.counts = counts
 
     @classmethod
     def from_words(cls, word_counts: Mapping[str, int]) -> CountTrees:
-        """Count the n-grams of the words, each word as often as it says."""
+        """Count the n-grams of words, weighted by the counts of the words."""
         words = sorted(word_counts)
         times = np.array([word_counts[word] for word in words], dtype=np.uint64)
         hashes, counts = [], []
@@ -64,15 +64,15 @@ class CountTrees:
         all_hashes, all_counts = np.concatenate(hashes), np.concatenate(counts)
         order = np.argsort(all_hashes, kind="stable")
         all_hashes, all_counts = all_hashes[order], all_counts[order]
-        # Two n-grams of one hash are as good as impossible; the first one stays.
+        # Hash collisions are practically impossible; keep the first.
         distinct = run_starts(all_hashes)
         return cls(all_hashes[distinct], all_counts[distinct])
 
     def look_up(self, hashes: U64) -> I64:
-        """The counts of some n-grams, 0 for those not in the table."""
+        """The counts of n-grams, given their hashes; 0 if not in the table."""
         if not len(self.hashes):
             return np.zeros(len(hashes), dtype=np.int64)
-        # Looked up in order, neighbours in the table lie in the cache: several times as fast in a large table.
+        # Sorted lookups are cache-friendly: several times faster in a large table.
         order = np.argsort(hashes)
         sorted_hashes = hashes[order]
         at = np.minimum(np.searchsorted(self.hashes, sorted_hashes), len(self.hashes) - 1)
@@ -81,7 +81,7 @@ class CountTrees:
         return found
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
-        """Minus the depth of every split in the tree of the word."""
+        """For each word, minus the depth of every split in its tree."""
         scores: list[npt.NDArray[np.float32]] = []
         batch: list[str] = []
         spans = 0
@@ -102,7 +102,7 @@ class CountTrees:
             counts[spans.number(word, np.int64(width), start)] = self.look_up(hashes)  # type: ignore[arg-type]
 
         def best_split(word: I64, start: I64, end: I64) -> I64:
-            # One row for every split of every span.
+            # One row per split of each span.
             splits = end - start - 1
             row = np.repeat(np.arange(len(word)), splits)
             left_width = np.arange(len(row)) - (np.cumsum(splits) - splits)[row] + 1

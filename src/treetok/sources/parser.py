@@ -1,8 +1,7 @@
-"""Trees from the light parser, in numpy alone: a small transformer over the letters of a word.
+"""Trees from the light parser, in pure numpy: a small transformer over the letters of a word.
 
-The tests show that it scores words as `treetok.model.network.parser` does. Weights are computed in 32 bits and
-stored in 16; the morpheme embeddings, which are most of them, may be stored as small integers with one scale per
-morpheme.
+Tested to give the same scores as `treetok.model.network.parser`. Weights are stored in 16 bits and used in 32; the
+morpheme embeddings, which are most of the weights, may be stored as small integers with one scale per morpheme.
 
 Shapes: W words of equal length, L letters, N = W * L, H heads, D dimensions, M morphemes found.
 """
@@ -24,15 +23,15 @@ from treetok.text.word_limit import LONGEST_WORD
 
 F32 = npt.NDArray[np.float32]
 
-# Bounds the memory of one batch, and keeps what it works on in the cache.
+# Bounds the memory of a batch and keeps it in cache.
 LETTERS_PER_BATCH = 4096
-# Far above any parser worth the name; a damaged file must not cost gigabytes.
-MOST_LAYERS, WIDEST, MOST_PLACES = 64, 4096, 4096
+# Far above any sensible parser; a damaged file must not allocate gigabytes.
+MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
 NORM_EPSILON = np.float32(1e-5)
 MORPHEME_TABLES = ("begin", "inside", "end")
 FACTOR = "{}.factor"
-# Six bits: trees of unseen words are as often those of the teacher as with sixteen (docs/training.md).
-LARGEST_WHOLE_NUMBER = 31
+# Six bits: agreement with the teacher on unseen words is the same as with sixteen (docs/training.md).
+LARGEST_INTEGER = 31
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class Layer:
 
 
 class ParserTrees:
-    """The parser as a source of trees for words that nobody has seen.
+    """The light parser as a source of trees for unseen words.
 
-    `weights` are named as in the model; `characters` and `morphemes` are what its rows stand for.
+    `weights` are named as in the model; `characters` and `morphemes` label the rows of its embeddings.
     """
 
     def __init__(
@@ -61,32 +60,32 @@ class ParserTrees:
         check_strings(characters, morphemes)
         expected = expected_shapes(weights, heads, len(characters), len(morphemes))
         if {name: array.shape for name, array in weights.items()} != expected:
-            raise TreetokError("the weights of the parser are not of the shapes they should have")
+            raise TreetokError("the weights of the parser do not have the expected shapes")
         for name, array in weights.items():
             wanted = np.int8 if FACTOR.format(name) in weights else np.float16
             if array.dtype != wanted:
                 raise TreetokError(f"the weights {name} of the parser are {array.dtype}, not {np.dtype(wanted)}")
             if not np.isfinite(array).all():
-                raise TreetokError(f"the weights {name} of the parser are not all numbers")
+                raise TreetokError(f"the weights {name} of the parser are not all finite")
         self.weights, self.heads = dict(weights), heads
         self.characters, self.morphemes = characters, morphemes
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ParserTrees, (self.weights, self.heads, self.characters, self.morphemes)
 
-    # Made ready when the first unseen word comes: loading a tokenizer stays quick.
+    # Computed at the first unseen word, to keep loading fast.
 
     @cached_property
     def features(self) -> LetterFeatures:
         return LetterFeatures(self.characters, self.morphemes, max(map(len, self.morphemes), default=0))
 
     @cached_property
-    def _precise(self) -> dict[str, F32]:
-        precise = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.weights.items()}
+    def _float32(self) -> dict[str, F32]:
+        arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.weights.items()}
         for table in MORPHEME_TABLES:
-            if (factor := FACTOR.format(table)) in precise:
-                precise[table] *= precise[factor]
-        return precise
+            if (factor := FACTOR.format(table)) in arrays:
+                arrays[table] *= arrays[factor]
+        return arrays
 
     @cached_property
     def _layers(self) -> list[Layer]:
@@ -96,12 +95,12 @@ class ParserTrees:
         ]
 
     def _pair_of(self, name: str) -> tuple[F32, F32]:
-        return weight_and_bias(self._precise, name)
+        return weight_and_bias(self._float32, name)
 
-    # ---- as plain arrays
+    # ---- serialization
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All of it as arrays, to be stored."""
+        """The parser as plain arrays, for saving."""
         characters, morphemes = self.characters, self.morphemes
         return {
             **self.weights,
@@ -113,7 +112,7 @@ class ParserTrees:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ParserTrees:
-        """What `arrays` gave; arrays that cannot be of a parser are refused."""
+        """The inverse of `arrays`; raises TreetokError if the arrays do not form a valid parser."""
         weights = dict(arrays)
         try:
             heads, characters = weights.pop("heads"), weights.pop("characters")
@@ -121,15 +120,17 @@ class ParserTrees:
         except KeyError as error:
             raise TreetokError(f"the parser has no {error}") from None
         if heads.dtype != np.int32 or heads.shape != (1,):
-            raise TreetokError("the number of the parser's heads is not one number")
+            raise TreetokError("the parser's number of heads is not a single integer")
         for array in (characters, morphemes, lengths):
             if array.dtype != np.uint8 or array.ndim != 1:
-                raise TreetokError("the characters and morphemes of the parser are not rows of bytes")
+                raise TreetokError(
+                    "the characters and morphemes of the parser are not one-dimensional arrays of bytes"
+                )
         try:
             text = morphemes.tobytes().decode()
             ends = list(accumulate(lengths.tolist(), initial=0))
             if ends[-1] != len(text):
-                raise TreetokError("the morphemes of the parser and their lengths do not fit")
+                raise TreetokError("the morphemes of the parser do not match their lengths")
             return cls(
                 weights,
                 int(heads[0]),
@@ -142,7 +143,7 @@ class ParserTrees:
     # ---- scores
 
     def split_scores(self, words: Sequence[str]) -> list[F32]:
-        """The scores of the splits of every word; each span is split at its highest score."""
+        """Split scores of every word; each span is split at its highest score."""
         scores: list[F32] = [np.zeros(0, dtype=np.float32)] * len(words)
         numbers_by_length: dict[int, list[int]] = {}
         for number, word in enumerate(words):
@@ -158,29 +159,29 @@ class ParserTrees:
         return scores
 
     def _scores_of_long_word(self, word: str) -> F32:
-        """Words are never so long in text: cut blindly, so that time and memory stay linear."""
+        """Words in text are never this long. Split at fixed positions, to keep time and memory linear."""
         pieces = [word[start : start + LONGEST_WORD] for start in range(0, len(word), LONGEST_WORD)]
         scores = self.split_scores(pieces)
         above_all = np.array([max(float(s.max(initial=0)) for s in scores) + 1], dtype=np.float32)
         return np.concatenate([part for piece in scores for part in (above_all, piece)][1:])
 
     def _scores_of_equal_length(self, words: list[str], length: int) -> F32:
-        x_ND = self._precise["letter"][self.features.characters_in(words)]
-        from_start, from_end = self._precise["place_from_start"], self._precise["place_from_end"]
+        x_ND = self._float32["letter"][self.features.characters_in(words)]
+        from_start, from_end = self._float32["place_from_start"], self._float32["place_from_end"]
         at = np.arange(length)
         place_LD = (
             from_start[np.minimum(at, len(from_start) - 1)] + from_end[np.minimum(at[::-1], len(from_end) - 1)]
         )
         x_ND.reshape(len(words), length, -1)[...] += place_LD
         for width, first, row in self.features.morphemes_in(words):
-            # Of one width at most one morpheme begins at a letter, so that no place is added to twice at once.
-            x_ND[first] += self._precise["begin"][row]
+            # At most one morpheme of a given width begins at each letter, so the indices in `first` are distinct.
+            x_ND[first] += self._float32["begin"][row]
             if width > 2:
-                inside_MD = self._precise["inside"][row]
+                inside_MD = self._float32["inside"][row]
                 for inner in range(1, width - 1):
                     x_ND[first + inner] += inside_MD
-            x_ND[first + width - 1] += self._precise["end"][row]
-        # Weights from elsewhere may be so large that sums overflow: whoever asks checks the scores.
+            x_ND[first + width - 1] += self._float32["end"][row]
+        # Weights from an untrusted file may overflow; the caller checks the scores.
         with np.errstate(over="ignore", invalid="ignore"):
             for layer in self._layers:
                 x_ND += self._attend(layer, norm(x_ND, layer.norm_before_attention), len(words), length)
@@ -189,12 +190,12 @@ class ParserTrees:
             x_WLD = norm(x_ND, self._pair_of("last_norm")).reshape(len(words), length, -1)
             weight, bias = self._pair_of("pair_hidden")
             d = x_WLD.shape[-1]
-            # The matrix over [h_p ; h_p+1] is one over h_p and one over h_p+1.
+            # The matrix applied to [h_p ; h_p+1] is applied to h_p and h_p+1 separately.
             hidden_WSD = x_WLD[:, :-1] @ weight[:d] + x_WLD[:, 1:] @ weight[d:] + bias
             return linear(gelu(hidden_WSD), self._pair_of("pair_score"))[..., 0]
 
     def _attend(self, layer: Layer, x_ND: F32, words: int, length: int) -> F32:
-        """Every letter sees all letters of its word."""
+        """Full self-attention over the letters of each word."""
         qkv = linear(x_ND, layer.qkv).reshape(words, length, 3, self.heads, -1)
         q_WHLd, k_WHLd, v_WHLd = qkv.transpose(2, 0, 3, 1, 4)
         weight_WHLL = (q_WHLd * np.float32(q_WHLd.shape[-1] ** -0.5)) @ k_WHLd.transpose(0, 1, 3, 2)
@@ -206,15 +207,15 @@ class ParserTrees:
 
 
 def with_rounded_tables(weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """The same weights with whole numbers for the vectors of morphemes."""
+    """The same weights with the morpheme embeddings quantized to small integers."""
     rounded = dict(weights)
     for name in MORPHEME_TABLES:
         table = weights[name].astype(np.float32)
-        factor = (np.abs(table).max(1, keepdims=True, initial=0) / LARGEST_WHOLE_NUMBER).astype(np.float16)
-        # A vector of nothing but zeros.
+        factor = (np.abs(table).max(1, keepdims=True, initial=0) / LARGEST_INTEGER).astype(np.float16)
+        # All-zero vectors.
         factor[factor == 0] = 1
-        whole = np.rint(table / factor.astype(np.float32))
-        rounded[name] = whole.clip(-LARGEST_WHOLE_NUMBER, LARGEST_WHOLE_NUMBER).astype(np.int8)
+        quantized = np.rint(table / factor.astype(np.float32))
+        rounded[name] = quantized.clip(-LARGEST_INTEGER, LARGEST_INTEGER).astype(np.int8)
         rounded[FACTOR.format(name)] = factor
     return rounded
 
@@ -224,7 +225,7 @@ def batches(numbers: list[int], size: int) -> Iterator[list[int]]:
 
 
 def weight_and_bias(weights: Mapping[str, F32], name: str) -> tuple[F32, F32]:
-    """Matrices are turned, so that rows are multiplied from the left."""
+    """The transposed weight matrix (for `x @ weight`) and the bias."""
     return np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]
 
 
@@ -236,7 +237,7 @@ def linear(x: F32, layer: tuple[F32, F32]) -> F32:
 
 
 def norm(x_ND: F32, layer: tuple[F32, F32]) -> F32:
-    """Layer norm; sums as products with ones, which is several times as fast as adding up short rows."""
+    """Layer norm; means are matrix products, which are several times faster than summing short rows."""
     weight, bias = layer
     mean_D = np.full((x_ND.shape[-1], 1), 1 / x_ND.shape[-1], dtype=np.float32)
     centred: F32 = x_ND - x_ND @ mean_D
@@ -247,7 +248,7 @@ def norm(x_ND: F32, layer: tuple[F32, F32]) -> F32:
 
 
 def gelu(x: F32) -> F32:
-    """The usual approximation, x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3))."""
+    """The tanh approximation, x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3))."""
     inner: F32 = np.square(x)
     inner *= np.float32(-0.0713548162726)
     inner -= np.float32(1.5957691216057)
@@ -260,10 +261,10 @@ def gelu(x: F32) -> F32:
 
 def check_strings(characters: Sequence[str], morphemes: Sequence[str]) -> None:
     if any(len(character) != 1 for character in characters) or any(len(morpheme) < 2 for morpheme in morphemes):
-        raise TreetokError("a character of the parser is not one character, or a morpheme not several")
+        raise TreetokError("a character of the parser is not a single character, or a morpheme has fewer than two")
     for strings, name in ((characters, "characters"), (morphemes, "morphemes")):
         if any(one >= other for one, other in pairwise(strings)):
-            raise TreetokError(f"the {name} of the parser are not in order")
+            raise TreetokError(f"the {name} of the parser are not sorted")
 
 
 def number_of_layers(weights: Mapping[str, Any]) -> int:
@@ -273,19 +274,23 @@ def number_of_layers(weights: Mapping[str, Any]) -> int:
 def expected_shapes(
     weights: Mapping[str, npt.NDArray[Any]], heads: int, characters: int, morphemes: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of every array of a parser, its sizes read off some of them."""
+    """The expected shape of every array of a parser, with its sizes inferred from a few of them."""
     try:
         d = weights["last_norm.weight"].shape[0]
         hidden = weights["pair_hidden.bias"].shape[0]
         max_position = weights["place_from_start"].shape[0]
     except (KeyError, IndexError):
-        raise TreetokError("the parser lacks weights") from None
+        raise TreetokError("the parser is missing weights") from None
     layers = number_of_layers(weights)
     if not (
-        0 < d <= WIDEST and 0 < hidden <= WIDEST and 0 < max_position <= MOST_PLACES and layers <= MOST_LAYERS
+        0 < d <= MAX_WIDTH
+        and 0 < hidden <= MAX_WIDTH
+        and 0 < max_position <= MAX_POSITIONS
+        and layers <= MAX_LAYERS
     ):
         raise TreetokError(
-            f"a parser of {layers} layers, {d} and {hidden} dimensions, {max_position} places is absurd"
+            f"the sizes of the parser are out of range: {layers} layers, {d} and {hidden} dimensions,"
+            f" {max_position} positions"
         )
     if heads < 1 or d % heads:
         raise TreetokError(f"{heads} heads do not divide the {d} dimensions of the parser")

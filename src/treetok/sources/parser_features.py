@@ -1,4 +1,4 @@
-"""What the parser is told about each letter of a word: its character, and which morphemes begin there."""
+"""Input features of the parser for each letter of a word: its character, and the morphemes that begin there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNKNOWN_CHARACTER, FIRST_CHARACTER = 1, 2
 
 
 class LetterFeatures:
-    """Looks up the characters and morphemes of many words at once; letters of all words stand in a row.
+    """Looks up the characters and morphemes of many words at once; the letters of all words are concatenated.
 
     >>> features = LetterFeatures("abs", ["ab", "bs"], longest=2)
     >>> features.characters_in(["abs", "xb"]).tolist()
@@ -23,7 +23,7 @@ class LetterFeatures:
     """
 
     def __init__(self, characters: Sequence[str], morphemes: Sequence[str], longest: int) -> None:
-        """`characters` and `morphemes` are in order; of these only the ones of 2 to `longest` letters count."""
+        """`characters` and `morphemes` are sorted; only morphemes of 2 to `longest` letters are used."""
         self.characters = list(characters)
         self.morphemes = [morpheme for morpheme in morphemes if 2 <= len(morpheme) <= longest]
         self.longest = max(map(len, self.morphemes), default=0)
@@ -31,11 +31,11 @@ class LetterFeatures:
         hashes = hashes_of(self.morphemes)
         order = np.argsort(hashes, kind="stable")
         self._hashes: U64 = hashes[order]
-        # Row 0 stands for no morpheme.
+        # Row 0 means no morpheme.
         self._rows = (order + 1).astype(np.int32)
 
     def characters_in(self, words: Sequence[str]) -> npt.NDArray[np.int32]:
-        """The number of every letter; 1 for a character that is not known."""
+        """The index of each letter's character; 1 if it is unknown."""
         codes = code_points("".join(words))
         if not len(self._codes):
             return np.full(len(codes), UNKNOWN_CHARACTER, dtype=np.int32)
@@ -44,12 +44,12 @@ class LetterFeatures:
         return np.where(known, at + FIRST_CHARACTER, UNKNOWN_CHARACTER).astype(np.int32)
 
     def morphemes_in(self, words: Sequence[str]) -> Iterator[tuple[int, I64, npt.NDArray[np.int32]]]:
-        """For each number of letters: where morphemes of so many letters begin, and their rows."""
+        """For each width, yield the positions at which morphemes of that width begin, and their rows."""
         if not self.morphemes:
             return
-        cells = SpanTable(words)
-        first_letter = np.cumsum(cells.lengths) - cells.lengths
-        for word, start, width, hashes in cells.by_width():
+        spans = SpanTable(words)
+        first_letter = np.cumsum(spans.lengths) - spans.lengths
+        for word, start, width, hashes in spans.by_width():
             if width > self.longest:
                 return
             if width > 1:
@@ -63,10 +63,10 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
 
 
 def hashes_of(strings: Sequence[str]) -> U64:
-    """The hash of each string as a whole, as `SpanTable` has it for spans."""
+    """The hash of each whole string, equal to the hash of that span in `SpanTable`."""
     hashes = np.zeros(len(strings), dtype=np.uint64)
-    cells = SpanTable(strings)
-    for word, _, width, of_width in cells.by_width():
-        whole = cells.lengths[word] == width
+    spans = SpanTable(strings)
+    for word, _, width, of_width in spans.by_width():
+        whole = spans.lengths[word] == width
         hashes[word[whole]] = of_width[whole]
     return hashes

@@ -1,4 +1,4 @@
-"""How often two sources of trees agree: on whole trees, and on the segmentations that follow from them."""
+"""Agreement between two sources of trees: on whole trees, and on the resulting segmentations."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from treetok.segment import Segmenter
 from treetok.sources import TreeSource
 from treetok.tree import split_depths, with_leading_space
 
-# Words of one or two letters have one tree.
+# Words of one or two letters have only one possible tree.
 SHORTEST_WORD = 3
 WORDS_PER_BATCH = 20_000
 
-# A source of trees, or the scores (minus the depths, for instance) of every word.
+# A source of trees, or a mapping from every word to its split scores.
 Teacher = TreeSource | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The share of words with the same tree in both. Words of fewer than three letters do not count."""
+    """The fraction of words with the same tree in both. Words of fewer than three letters are ignored."""
 
     whole_tree: float
     words: int
 
 
 def scores_of_teacher(teacher: Teacher, words: Sequence[str]) -> Sequence[Any]:
-    """The split scores of words, in order."""
+    """Split scores of the words, in the same order."""
     if isinstance(teacher, Mapping):
         return [teacher[word] for word in words]
     scores: list[Any] = []
@@ -50,12 +50,14 @@ def segmentation_agreement(
     words: Sequence[str],
     in_running_text: Callable[[str], str] = lambda word: word,
 ) -> float:
-    """The share of words that are segmented alike with the trees of both, as they stand in text: with a leading
-    space, say."""
+    """The fraction of words that both sources' trees segment identically.
 
-    def cut(word: str, scores: Sequence[float]) -> list[str]:
-        written = in_running_text(word)
-        return segmenter.cut(written, with_leading_space(scores) if len(written) > len(word) else scores)
+    in_running_text: maps a word to its form in running text, for example with a leading space.
+    """
+
+    def segment(word: str, scores: Sequence[float]) -> list[str]:
+        form = in_running_text(word)
+        return segmenter.cut(form, with_leading_space(scores) if len(form) > len(word) else scores)
 
     pairs = zip(words, parser.split_scores(words), scores_of_teacher(teacher, words), strict=True)
-    return sum(cut(word, a) == cut(word, b) for word, a, b in pairs) / max(len(words), 1)
+    return sum(segment(word, a) == segment(word, b) for word, a, b in pairs) / max(len(words), 1)

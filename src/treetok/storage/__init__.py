@@ -1,12 +1,12 @@
-"""A tokenizer on disk: a directory of plain files, without pickle, checked when it is loaded.
+"""A tokenizer on disk: a directory of plain files, without pickle, validated on loading.
 
 treetok.json          format version, profile, how pieces are merged, special tokens, settings; size and SHA-256
                       of the data files
-vocab.tsv             token and count, a line each, in the order of the ids
-ngrams.safetensors    counts of n-grams, where trees come from counts
-parser.safetensors    weights of the light parser, where trees come from a neural model
-lexicon.safetensors   words whose trees were worked out in advance
-MODEL_CARD.md         for people: may be edited or removed
+vocab.tsv             one token and its count per line, in id order
+ngrams.safetensors    n-gram counts, if trees come from counts
+parser.safetensors    weights of the light parser, if trees come from a neural model
+lexicon.safetensors   words with precomputed trees
+MODEL_CARD.md         informational: may be edited or removed
 """
 
 from treetok.storage.load import find_directory, load_state, shipped_names

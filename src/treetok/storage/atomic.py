@@ -1,8 +1,8 @@
-"""Files that belong together, replaced in a directory all at once or not at all.
+"""Atomic replacement of a set of files in a directory: all of them or none.
 
-The new files are written into a folder beside the old ones. When all of them are on the disk, the folder gets the
-name ARRIVING: from that moment its files count as the directory's own, whether they have been moved yet or not.
-Until then the old files are untouched, so that an error, a full disk or a crash leaves one whole set or the other.
+The new files are written to a temporary folder inside the directory. Once all of them are on disk, the folder is
+renamed to ARRIVING: from then on its files take precedence, whether or not they have been moved yet. Until then
+the old files are untouched, so an error, a full disk or a crash leaves one complete set or the other.
 """
 
 from __future__ import annotations
@@ -19,80 +19,80 @@ from pathlib import Path
 from treetok.errors import TreetokError
 
 ARRIVING = ".treetok-arriving"
-SECONDS_UNTIL_DEAD = 3600
+SECONDS_UNTIL_STALE = 3600
 TRIES = 50
 
 
 def find_file(directory: Path, name: str) -> Path:
-    """Where the current version of a file stands."""
+    """The path of the current version of a file."""
     arriving = directory / ARRIVING / name
     return arriving if arriving.exists() else directory / name
 
 
 def has_file(directory: Path, name: str) -> bool:
-    """Whether a file is there, also while it is being moved: looked for first where it comes from."""
+    """Whether a file exists, even while it is being moved: its origin is checked before its destination."""
     return (directory / ARRIVING / name).exists() or (directory / name).exists()
 
 
 def finish_arrival(directory: Path, head: str) -> None:
-    """Move the files of a complete set into the directory, `head` last; also a set whose move was interrupted."""
+    """Move a complete set of files into the directory, `head` last; also finishes an interrupted move."""
     arriving = directory / ARRIVING
     if not arriving.is_dir():
         return
-    # Another process may be doing the same: what it has moved already needs no moving.
+    # Another process may be doing the same: skip what it has already moved.
     with contextlib.suppress(FileNotFoundError):
         for name in sorted((path.name for path in arriving.iterdir()), key=lambda name: (name == head, name)):
             with contextlib.suppress(FileNotFoundError):
                 (arriving / name).replace(directory / name)
-    # Not empty: another process has just put its own files there, and will move them.
+    # Not empty if another process has just put its own files there; it will move them.
     with contextlib.suppress(OSError):
         arriving.rmdir()
 
 
 def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head: str) -> Path:
-    """The directory as a path, if files may be put there: refused are files, places that cannot be written to,
-    and directories with files of these names that are somebody else's."""
+    """Check that files can be saved to a directory, and return it as a path. Raises TreetokError if it is a file,
+    is not writable, or contains unrelated files with any of these names."""
     if not isinstance(directory, str | os.PathLike) or not os.fspath(directory):
         raise TreetokError(f"cannot save to {directory!r}: it is not the name of a directory")
     target = Path(directory)
     if "\0" in str(target):
-        raise TreetokError(f"cannot save to {str(target)!r}: no name has such a character")
+        raise TreetokError(f"cannot save to {str(target)!r}: a path cannot contain a null character")
     try:
         if target.exists() and not target.is_dir():
             raise TreetokError(f"cannot save to {target}: it is a file, not a directory")
         if target.is_dir() and not has_file(target, head):
             for name in names:
-                # Looked for once more: another process may have begun to save in the meantime.
+                # Check again: another process may have started saving in the meantime.
                 if (target / name).exists() and not has_file(target, head):
-                    raise TreetokError(f"cannot save to {target}: it has a file {name} that is not ours")
+                    raise TreetokError(f"cannot save to {target}: it has a file {name} that treetok did not write")
         place = target
         while not place.exists():
             place = place.parent
         if not place.is_dir() or not os.access(place, os.W_OK):
-            raise TreetokError(f"cannot save to {target}: {place} cannot be written to")
+            raise TreetokError(f"cannot save to {target}: {place} is not writable")
     except (OSError, ValueError) as error:
         raise TreetokError(f"cannot save to {str(target)!r}: {error}") from None
     return target
 
 
-def remove_what_was_left(directory: Path) -> None:
-    """Remove folders of saves that were killed long ago."""
+def remove_stale_folders(directory: Path) -> None:
+    """Remove temporary folders of saves that were killed long ago."""
     for folder in directory.glob(".treetok-writing-*"):
         with contextlib.suppress(FileNotFoundError):
-            if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_DEAD:
+            if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_STALE:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def save_atomically(
     directory: str | os.PathLike[str], contents: Mapping[str, bytes], head: str, obsolete: Iterable[str] = ()
 ) -> None:
-    """Put files into a directory. `head` names the file that says which others there are; files named in
-    `obsolete` are removed, all others are left alone."""
+    """Write files to a directory. `head` is the file that lists the others; files named in `obsolete` are removed,
+    all other files are left alone."""
     target = checked_target(directory, list(contents), head)
     try:
         target.mkdir(parents=True, exist_ok=True)
         finish_arrival(target, head)
-        remove_what_was_left(target)
+        remove_stale_folders(target)
         writing = Path(tempfile.mkdtemp(prefix=".treetok-writing-", dir=target))
         try:
             for name, content in contents.items():
@@ -105,7 +105,7 @@ def save_atomically(
                     writing.rename(target / ARRIVING)
                     break
                 except OSError as error:
-                    # Another process is just saving here: its files first, then ours.
+                    # Another process is saving here: finish its save, then try again.
                     if not tries_left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                         raise
                     finish_arrival(target, head)

@@ -1,6 +1,6 @@
-"""The files of a tokenizer."""
+"""The files of a saved tokenizer, and the version of the format."""
 
-# 2 says whether post-merge looks for the fewest tokens first; in 1 it never did.
+# Version 2 added `fewest_tokens`, which is false for version 1.
 FORMAT = 2
 HEAD = "treetok.json"
 VOCABULARY = "vocab.tsv"

@@ -1,4 +1,4 @@
-"""Loading: whatever is missing, damaged or from a newer version is refused by name, before it can do harm."""
+"""Load a tokenizer. Missing, damaged or newer files are rejected, by name, before they are used."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from treetok.tokenizer_state import TokenizerState
 LONGEST_HEAD = 16 << 20
 TRIES = 25
 LONGEST_COUNT = 18
-# Counts are added up in 64 bits.
+# Counts are summed in 64 bits.
 LARGEST_TOTAL = 1 << 60
 
 Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
 
 
-# Keys of settings as version 0.1.0 called them.
+# Settings keys of version 0.1.0 and their current names.
 RENAMED_SETTINGS = {
     "cut_as_the_model_would_of_unseen_words": "parser_agreement_unseen",
     "whole_trees_as_the_model_on_unseen_words": "parser_tree_agreement_unseen",
@@ -56,12 +56,12 @@ def shipped_names() -> list[str]:
 
 def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
     if not isinstance(name_or_directory, str | os.PathLike):
-        raise TreetokError(f"a tokenizer has a name or a directory, not {name_or_directory!r}")
+        raise TreetokError(f"a tokenizer must be a name or a directory, not {name_or_directory!r}")
     name = os.fspath(name_or_directory)
     if isinstance(name_or_directory, str) and name in shipped_names():
         if find_file(Path(name), HEAD).exists():
             warnings.warn(
-                f"{name!r} is the tokenizer that comes with treetok; the one in the directory is './{name}'",
+                f"{name!r} loads the tokenizer shipped with treetok; for the local directory use './{name}'",
                 TreetokWarning,
                 stacklevel=4,
             )
@@ -77,14 +77,14 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
 
 
 def load_state(name_or_directory: str | os.PathLike[str], trees: TreeSource | None = None) -> TokenizerState:
-    """Read a directory; everything that is missing, damaged or from a newer version is refused by name."""
+    """Read and validate a tokenizer directory; errors name the file at fault."""
     directory = find_directory(name_or_directory)
     for tries_left in range(TRIES, -1, -1):
         before = version_of(directory)
         try:
             return state_from(directory, read_head(find_file(directory, HEAD)), trees)
         except TreetokError:
-            # Where somebody is just saving a new tokenizer, what was read may not belong together.
+            # If another process is saving a tokenizer here, the files read may be from different versions.
             if not tries_left or (before == version_of(directory) and not (directory / ARRIVING).exists()):
                 raise
             time.sleep(0.02)
@@ -92,8 +92,8 @@ def load_state(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
 
 
 def version_of(directory: Path) -> tuple[bool, int, int, int]:
-    """Something that changes when a tokenizer is saved. Clocks of file systems are coarse: two that are saved in
-    quick succession may have the same times, but then they are different files."""
+    """A value that changes whenever a tokenizer is saved. File timestamps are coarse, so two saves in quick
+    succession may have equal times, but then their inodes differ."""
     is_arriving = (directory / ARRIVING).exists()
     with contextlib.suppress(OSError):
         head = (directory / HEAD).stat()
@@ -102,20 +102,20 @@ def version_of(directory: Path) -> tuple[bool, int, int, int]:
 
 
 def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
-    with damage_named(directory):
+    with naming_directory(directory):
         profile = profile_named(head["profile"])
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {
-            name: read_checked(place_of(directory, name, files[name]), files[name])
+            name: read_checked(path_of(directory, name, files[name]), files[name])
             for name in FILES
             if name in files
         }
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
         if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
-            raise TreetokError("the special tokens are not named and numbered")
+            raise TreetokError("special_tokens must map non-empty names to ids")
         fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
         if not isinstance(fewest_tokens, bool):
-            raise TreetokError(f"fewest_tokens is true or false, not {fewest_tokens!r}")
+            raise TreetokError(f"fewest_tokens must be true or false, not {fewest_tokens!r}")
         settings = {RENAMED_SETTINGS.get(name, name): value for name, value in head["settings"].items()}
         json.dumps(settings, ensure_ascii=False).encode()
         source_name = head["trees"]
@@ -127,15 +127,15 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
     card = read_card(find_file(directory, CARD))
     state = TokenizerState(profile.name, entries, special_tokens, lexicon, source, fewest_tokens, settings, card)
-    with damage_named(directory):
-        # Tokens that cannot be told apart are noticed here.
+    with naming_directory(directory):
+        # Raises if the tokens are not distinct.
         _ = state.table
     return state
 
 
 @contextlib.contextmanager
-def damage_named(directory: Path) -> Iterator[None]:
-    """Whatever is wrong with what was read is said of the directory."""
+def naming_directory(directory: Path) -> Iterator[None]:
+    """Turn errors in what was read into errors that name the directory."""
     try:
         yield
     except TreetokError as error:
@@ -147,7 +147,7 @@ def damage_named(directory: Path) -> Iterator[None]:
 
 
 def read_source(name: Any, contents: Mapping[str, bytes], directory: Path) -> TreeSource:
-    """Where the trees of words come from that are not in the lexicon."""
+    """The source of trees for words that are not in the lexicon."""
     if name == "counts" and NGRAMS in contents:
         return read_arrays(contents[NGRAMS], directory / NGRAMS, counts_of_arrays)
     if name == "neural" and PARSER in contents:
@@ -156,7 +156,7 @@ def read_source(name: Any, contents: Mapping[str, bytes], directory: Path) -> Tr
         raise TreetokError(f"{directory / (NGRAMS if name == 'counts' else PARSER)} is missing")
     if name == "custom":
         raise TreetokError(f"{directory} was trained with trees of your own: pass them to load as trees=")
-    raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; a newer treetok may know them")
+    raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; it may need a newer treetok")
 
 
 def read_head(path: Path) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def read_head(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise TreetokError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(head, dict) or type(head.get("format")) is not int or head["format"] < 1:
-        raise TreetokError(f"{path} is damaged: it names no format version")
+        raise TreetokError(f"{path} is damaged: it has no format version")
     if head["format"] > FORMAT:
         raise TreetokError(
             f"{path} has format version {head['format']}, this treetok reads up to {FORMAT}: upgrade treetok"
@@ -179,9 +179,9 @@ def read_head(path: Path) -> dict[str, Any]:
     return head
 
 
-def place_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
-    """Where a file is. Shipped tokenizers share some, which lie beside their directories; all others have their
-    files to themselves, whatever they say."""
+def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
+    """The path of a file. Shipped tokenizers may share files, which are stored next to their directories; in
+    any other tokenizer a `shared` entry is ignored."""
     shared = expected.get("shared")
     if shared is not None and directory.parent == shipped_directory() and Path(shared).name == shared:
         return directory.parent / str(shared)
@@ -189,7 +189,7 @@ def place_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
 
 
 def read_checked(path: Path, expected: dict[str, Any]) -> bytes:
-    """The bytes of a file, if they are those that were saved. The size is compared before anything is read."""
+    """Read a file and verify its size and checksum. The size is checked before anything is read."""
     try:
         size = path.stat().st_size
         if size != expected["bytes"]:
@@ -200,12 +200,12 @@ def read_checked(path: Path, expected: dict[str, Any]) -> bytes:
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     if hashlib.sha256(content).hexdigest() != expected["sha256"]:
-        raise TreetokError(f"{path} is damaged: its checksum is not the one in {HEAD}")
+        raise TreetokError(f"{path} is damaged: its checksum does not match {HEAD}")
     return content
 
 
 def read_card(path: Path) -> str | None:
-    """What stands in the model card now; people may edit it, and nothing depends on it."""
+    """The current text of the model card, which users may edit; nothing depends on it."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -221,13 +221,13 @@ def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
     if lines.pop() != "":
-        raise TreetokError(f"{path} is damaged: its last line is cut off")
+        raise TreetokError(f"{path} is damaged: its last line is incomplete")
     for number, line in enumerate(lines, start=1):
         token, tab, count = line.partition("\t")
         try:
             if not tab or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
-                raise ValueError("no token and count")
-            # Only what is escaped has to be looked at closely.
+                raise ValueError("expected a token and a count")
+            # Fast path: most tokens are not escaped.
             entries.append((unescape_token(token) if "\\" in token or not token else token, int(count)))
         except ValueError as error:
             raise TreetokError(f"{path}, line {number}: {error}") from None
@@ -237,7 +237,7 @@ def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]
 
 
 def read_arrays(content: bytes, path: Path, make: Callable[[Arrays], Made]) -> Made:
-    """Arrays from a safetensors file, made into what they stand for."""
+    """Load the arrays of a safetensors file and convert them with `make`."""
     try:
         return make(safetensors.numpy.load(content))
     except (safetensors.SafetensorError, KeyError, ValueError, TypeError, TreetokError) as error:
@@ -248,7 +248,7 @@ def lexicon_of_arrays(arrays: Arrays) -> Lexicon:
     text, lengths, depths = arrays["text"], arrays["lengths"], arrays["depths"]
     for array in (text, lengths, depths):
         if array.dtype != np.uint8 or array.ndim != 1:
-            raise ValueError("its arrays are not rows of bytes")
+            raise ValueError("its arrays are not one-dimensional arrays of bytes")
     return Lexicon(text.tobytes().decode(), lengths, depths)
 
 
@@ -256,5 +256,5 @@ def counts_of_arrays(arrays: Arrays) -> CountTrees:
     hashes, counts = arrays["hashes"], arrays["counts"]
     for array in (hashes, counts):
         if array.dtype != np.uint64 or array.ndim != 1:
-            raise ValueError("its arrays are not rows of 64-bit numbers")
+            raise ValueError("its arrays are not one-dimensional arrays of 64-bit integers")
     return CountTrees(hashes, counts)

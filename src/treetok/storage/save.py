@@ -1,4 +1,4 @@
-"""Saving: a tokenizer as the bytes of its files."""
+"""Save a tokenizer to a directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treetok.tokenizer_state import TokenizerState
 
 
 def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None:
-    """A directory gets the new tokenizer as a whole, or keeps the old one."""
+    """Replace the tokenizer in a directory atomically: on failure the old one stays."""
     contents = contents_of_files(state)
     save_atomically(directory, contents, HEAD, obsolete=[name for name in FILES if name not in contents])
 
@@ -66,8 +66,8 @@ def model_card(state: TokenizerState) -> str:
     pieces = len(state.entries)
     rows = {
         "profile": state.profile,
-        "tokens": f"{pieces + len(state.special_tokens)}, of them {len(state.special_tokens)} special",
-        "words whose trees are kept": len(state.lexicon),
+        "tokens": f"{pieces + len(state.special_tokens)}, including {len(state.special_tokens)} special",
+        "words with stored trees": len(state.lexicon),
         **state.settings,
     }
     table = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in rows.items())

@@ -1,4 +1,4 @@
-"""Tokens as they stand in vocab.tsv: readable, one a line, without a tab or a line break inside."""
+"""Tokens in vocab.tsv: human-readable, one per line, with tabs and line breaks escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.?)")
 
 
 def escape_token(entry: Entry) -> str:
-    r"""A token as it stands in vocab.tsv: `\xe4` is a byte, `\u` and `\U` escape characters.
+    r"""Escape a token for vocab.tsv: `\xe4` is a byte, `\u` and `\U` escape characters.
 
     >>> print(escape_token(" caf\u00e9\t"), escape_token(0xE4))
      café\u0009 \xe4
@@ -45,5 +45,5 @@ def unescape_token(written: str) -> Entry:
     token = ESCAPE.sub(character, written)
     token.encode()
     if not token:
-        raise ValueError("an empty token")
+        raise ValueError("empty token")
     return token

@@ -1,8 +1,8 @@
 """Text to words and back: one file per profile.
 
-A profile says how text is normalised and cut into words, which letters of a word its tree is read off, and how
-tokens are joined again. No word is longer than LONGEST_WORD characters, so that everything after this stage has
-a bounded amount of work per word.
+A profile is normaliser, pre-tokenizer and decoder in one: it defines how text is normalised and split into words,
+which letters of a word its tree is built over, and how tokens are joined again. No word is longer than
+LONGEST_WORD characters, which bounds the work per word in all later stages.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from treetok.text.uncased import Uncased
 
 
 class Profile(Protocol):
-    """What the other stages need to know about text."""
+    """The interface of a text profile."""
 
     name: str
     # Characters outside the vocabulary become bytes (True) or the unknown token (False).
     byte_fallback: bool
-    # What stands between two tokens when they are decoded.
+    # Inserted between tokens when decoding.
     joiner: str
     default_special_tokens: tuple[str, ...]
 
@@ -28,34 +28,34 @@ class Profile(Protocol):
         """The words of a text."""
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
-        """The words of a text and, for every character of every word, its (start, end) in the text."""
+        """The words of a text and, for each character of each word, its (start, end) in the text."""
 
     def chunks(self, text: str) -> list[str]:
-        """Cut a text where no word can cross: the words of the text are the words of the chunks in turn."""
+        """Split a text at word boundaries: its words are the words of the chunks, in order."""
 
     def letters(self, word: str) -> str:
-        """The letters a word's tree is read off: the last `len(letters)` characters of the word, in some
-        other form perhaps, without a leading space."""
+        """The letters that a word's tree is built over, the key of the tree in a lexicon: the word without its
+        leading space, possibly lower-cased, one letter per character."""
 
     def align(self, word: str) -> str:
-        """A word of another profile in letters of this one, one character for one character."""
+        """Map a word of another profile to the letters of this one, one letter per character."""
 
     def in_running_text(self, word: str) -> str:
-        """A bare word as it stands inside a sentence."""
+        """A bare word as it appears inside a sentence, for example with a leading space."""
 
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (Lossless(), Uncased())}
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name."""
+    """Look up a profile by name."""
     if not isinstance(name, str) or name not in PROFILES:
         raise TreetokError(f"unknown profile {name!r}: choose one of {', '.join(map(repr, PROFILES))}")
     return PROFILES[name]
 
 
 def check_encodable(text: str) -> None:
-    """Refuse what UTF-8 cannot encode (lone surrogates) and what is no text at all.
+    """Raise TreetokError if `text` is not a string or cannot be encoded as UTF-8 (lone surrogates).
 
     >>> check_encodable("fine")
     """

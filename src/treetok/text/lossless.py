@@ -1,15 +1,14 @@
-"""The `lossless` profile: nothing is normalised, and the words of a text join to the text."""
+"""The `lossless` profile: no normalisation; the words of a text concatenate to the text."""
 
 from __future__ import annotations
 
 import regex
 
-from treetok.text.word_limit import cut_long_words
+from treetok.text.word_limit import split_long_words
 
-# In the manner of the GPT-4 family: English contractions, letters and punctuation with an optional leading
-# space, digits by threes, whitespace. A single space before a word belongs to the word; of a longer run, all but
-# the last space is a word of its own. No alternative crosses from a visible character to whitespace: `chunks`
-# relies on that.
+# Similar to GPT-4: English contractions, letters and punctuation with an optional leading space, up to three
+# digits, whitespace. A single space before a word belongs to the word; in a longer run, all but the last space
+# form a word of their own. No alternative matches whitespace after a visible character: `chunks` relies on that.
 WORD = regex.compile(
     r"['’](?i:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])"
     r"|\ ?[\p{L}\p{M}]+"
@@ -35,7 +34,7 @@ class Lossless:
         >>> Lossless().split("It's 2024:  don't\\n")
         ['It', "'s", ' ', '202', '4', ':', ' ', ' don', "'t", '\\n']
         """
-        return cut_long_words(WORD.findall(text))
+        return split_long_words(WORD.findall(text))
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
         words = self.split(text)
@@ -50,7 +49,7 @@ class Lossless:
         return chunks
 
     def letters(self, word: str) -> str:
-        """Lower-cased, one character for one character, without the leading space.
+        """Lower-cased, one letter per character, without the leading space.
 
         >>> Lossless().letters(" İSTANBUL")
         'istanbul'

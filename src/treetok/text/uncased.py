@@ -1,15 +1,15 @@
-"""The `uncased` profile: BERT-uncased normalisation, then contractions, words and punctuation. Lossy."""
+"""The `uncased` profile: BERT-uncased normalisation, split into contractions, words and punctuation. Lossy."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from treetok.text.word_limit import cut_long_words
+from treetok.text.word_limit import split_long_words
 
 WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)(?!\w)|\w+|[^\w\s]+")
 
-# The blocks that BERT calls Chinese characters: each stands alone as a word.
+# The blocks that BERT treats as Chinese characters: each character is a word by itself.
 CHINESE_BLOCKS = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
@@ -23,7 +23,7 @@ CHINESE_BLOCKS = (
 
 
 class _NormalCharacters(dict[int, str]):
-    """Code point -> its normal form, worked out when first asked for: a table for `str.translate`."""
+    """Table for `str.translate` from code points to their normalised form, filled on demand."""
 
     def __missing__(self, code_point: int) -> str:
         normal = self[code_point] = normalise_character(chr(code_point))
@@ -31,14 +31,14 @@ class _NormalCharacters(dict[int, str]):
 
 
 def normalise_character(character: str) -> str:
-    """What BERT-uncased makes of one character, possibly nothing.
+    """BERT-uncased normalisation of one character; the result may be empty.
 
     >>> normalise_character("É"), normalise_character("中"), normalise_character("\\u200b")
     ('e', ' 中 ', '')
     """
     if character in "\t\n\r" or (character.isspace() and unicodedata.category(character) != "Cc"):
         return " "
-    # Unassigned code points stay, so that a newer Unicode database changes as little as possible.
+    # Unassigned code points are kept, to depend as little as possible on the version of Unicode.
     if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co"):
         return ""
     code_point = ord(character)
@@ -54,7 +54,7 @@ NORMAL_CHARACTERS = _NormalCharacters()
 
 
 class Uncased:
-    """The paper's setting. No word-boundary marker, so decoding cannot tell words from pieces of words."""
+    """The profile used in the paper. Word boundaries are not marked, so decoding cannot restore them."""
 
     name = "uncased"
     byte_fallback = False
@@ -66,7 +66,7 @@ class Uncased:
         >>> Uncased().split("The fielder's café-au-lait, 2024!")
         ['the', 'fielder', "'s", 'cafe', '-', 'au', '-', 'lait', ',', '2024', '!']
         """
-        return cut_long_words(WORD.findall(text.translate(NORMAL_CHARACTERS)))
+        return split_long_words(WORD.findall(text.translate(NORMAL_CHARACTERS)))
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
         sources: list[int] = []
@@ -76,14 +76,14 @@ class Uncased:
         words, offsets = [], []
         for match in WORD.finditer(normal):
             start = match.start()
-            for word in cut_long_words([match.group()]):
+            for word in split_long_words([match.group()]):
                 words.append(word)
                 offsets.append([(source, source + 1) for source in sources[start : start + len(word)]])
                 start += len(word)
         return words, offsets
 
     def chunks(self, text: str) -> list[str]:
-        # Only what is certainly a space: str.split() would also cut at control characters that BERT removes.
+        # Only at spaces and line feeds: str.split() would also split at control characters that BERT removes.
         return text.replace("\n", " ").split(" ")
 
     def letters(self, word: str) -> str:

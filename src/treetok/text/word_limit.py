@@ -1,14 +1,14 @@
-"""A limit on the length of a word, so that one megabyte of one letter is many short words."""
+"""A limit on word length, so that a megabyte of the same letter becomes many short words."""
 
 from __future__ import annotations
 
 LONGEST_WORD = 64
 
 
-def cut_long_words(words: list[str]) -> list[str]:
-    """Cut every word of more than LONGEST_WORD characters into runs of that length.
+def split_long_words(words: list[str]) -> list[str]:
+    """Split words of more than LONGEST_WORD characters into pieces of at most that length.
 
-    >>> [len(word) for word in cut_long_words(["ab", "x" * 130])]
+    >>> [len(word) for word in split_long_words(["ab", "x" * 130])]
     [2, 64, 64, 2]
     """
     if not words or len(max(words, key=len)) <= LONGEST_WORD:

@@ -1,6 +1,6 @@
-"""From trees to a vocabulary: grow a large heuristic one, choose from it as many strings as are asked for.
+"""From trees to a vocabulary: build a large heuristic one, then reduce it to the requested size.
 
-`paper` prunes as the paper does (Algorithm 3), `compact` looks for the fewest tokens."""
+`paper` prunes as in the paper (Algorithm 3); `compact` minimises the number of tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from treetok.errors import TreetokError, share
 from treetok.text.word_limit import LONGEST_WORD
-from treetok.vocabulary.fewest_tokens import COST_OF_A_TOKEN, TopDownCuts, choose_strings, costs_of_tokens
+from treetok.vocabulary.fewest_tokens import COST_PER_TOKEN, TopDownCuts, choose_strings, token_costs
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.pruning import prune
 from treetok.vocabulary.shared_nodes import I64, SharedNodes
@@ -19,13 +19,13 @@ __all__ = ["SharedNodes", "build_vocabulary", "check_choice"]
 
 METHODS = ("compact", "paper")
 DEFAULT_METHOD = "compact"
-# Where English has about as many tokens as with BPE (docs/results.md).
+# With this value English text has about as many tokens as with BPE (docs/results.md).
 DEFAULT_ALIGNMENT = 0.33
 DEFAULT_THRESHOLD = 5
-# Thousandths are enough to tell roots apart.
+# Weights are integers in units of 1/1000.
 WEIGHT_OF_ONE = 1000.0
-# A word has at most LONGEST_WORD tokens, of which none costs more than two, and sums must fit into 63 bits.
-LARGEST_SUM = float(1 << 61) / LONGEST_WORD / (2 * COST_OF_A_TOKEN)
+# A word has at most LONGEST_WORD tokens, none costs more than 2 * COST_PER_TOKEN, and sums must fit in 63 bits.
+LARGEST_SUM = float(1 << 61) / LONGEST_WORD / (2 * COST_PER_TOKEN)
 DEFAULT_PRUNING_RATE = 0.2
 
 
@@ -44,14 +44,14 @@ def build_vocabulary(
 
     method: `compact` or `paper`.
     alignment: from 0 to 1, for `compact`: words are weighted by their count to the power of 1 - alignment. At 0
-        the text has as few tokens as possible, and frequent words take most of the room; above, more of it goes
-        to the parts of rarer words, so that more words are cut into morphs.
-    letters_cost_more: single letters count as 1 + alignment tokens. Where tokens do not tell whether they begin a
-        word, a letter inside a word is the same token as a word of one letter.
+        the text has as few tokens as possible, and frequent words take up most of the vocabulary; higher values
+        give more of it to parts of rarer words, so that more words are segmented into morphs.
+    letters_cost_more: single letters count as 1 + alignment tokens. For profiles that do not mark word boundaries,
+        where a letter inside a word is the same token as a one-letter word.
 
-    Every character is a token. `threshold` is the count from which a string enters the heuristic vocabulary; it
-    is lowered, down to 1, where the text would not give `size` tokens otherwise. Fewer than `size` tokens come
-    back only when the trees have no more distinct nodes.
+    Every character is a token. `threshold` is the minimum count of a string in the heuristic vocabulary; it is
+    lowered, to 1 if necessary, until there are `size` tokens. The result has fewer than `size` tokens only if the
+    trees do not have enough distinct nodes.
 
     >>> trees = [("low", [1, 0], 9), ("lower", [1, 0, 2, 0], 8), ("newer", [0, 1, 2, 0], 7)]
     >>> build_vocabulary(trees, 8, method="paper")
@@ -62,13 +62,13 @@ def build_vocabulary(
     nodes = trees if isinstance(trees, SharedNodes) else SharedNodes(trees)
     if size < len(nodes.leaves):
         raise TreetokError(
-            f"a vocabulary of {size} is too small: the text has {len(nodes.leaves)} different characters"
+            f"a vocabulary of {size} is too small: the text has {len(nodes.leaves)} distinct characters"
         )
     method, alignment = check_choice(method, alignment)
     if threshold < 1:
         raise TreetokError(f"the threshold must be at least 1, not {threshold}")
     if not 0 < pruning_rate < 1:
-        raise TreetokError(f"the pruning rate must lie between 0 and 1, not {pruning_rate}")
+        raise TreetokError(f"the pruning rate must be between 0 and 1, not {pruning_rate}")
     counts = heuristic_vocabulary(nodes, threshold)
     while np.count_nonzero(counts) < size and threshold > 1:
         threshold //= 2
@@ -77,7 +77,7 @@ def build_vocabulary(
         counts, present = prune(nodes, counts, size, pruning_rate, report)
     else:
         weights = root_weights(nodes.frequencies, 1 - alignment)
-        costs = costs_of_tokens(nodes.tokens, alignment if letters_cost_more else 0)
+        costs = token_costs(nodes.tokens, alignment if letters_cost_more else 0)
         present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report)
         counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}
@@ -85,18 +85,18 @@ def build_vocabulary(
 
 
 def check_choice(method: object, alignment: object) -> tuple[str, float | None]:
-    """What is chosen by, if it is one of the ways there are; alignment None is the default, where there is one."""
+    """Check the method and alignment; an alignment of None becomes the default of `compact`."""
     if not isinstance(method, str) or method not in METHODS:
         raise TreetokError(f"unknown vocab {method!r}: choose {' or '.join(map(repr, METHODS))}")
     if alignment is None:
         return method, None if method == "paper" else DEFAULT_ALIGNMENT
     if method == "paper":
-        raise TreetokError("alignment is for vocab='compact' alone: the paper's construction has no such choice")
+        raise TreetokError("alignment is for vocab='compact' alone: the paper's method has no such parameter")
     return method, share("alignment", alignment, may_be_one=True, may_be_zero=True)
 
 
 def root_weights(frequencies: I64, power: float) -> I64:
-    """Frequencies to a power, as whole numbers.
+    """Frequencies to a power, as integers.
 
     >>> root_weights(np.array([1, 100]), 0.5).tolist(), root_weights(np.array([1, 100]), 1.0).tolist()
     ([1000, 10000], [1, 100])

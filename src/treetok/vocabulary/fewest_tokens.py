@@ -1,10 +1,10 @@
-"""The compact vocabulary: the strings with which a text has the fewest tokens.
+"""The compact vocabulary: the strings that encode a text in the fewest tokens.
 
-The paper weighs strings by the entropies of a unigram model. Words are cut top-down, though, at the first string
-that is in the vocabulary, whatever its entropy: what a string is worth is the number of tokens that it saves. That
-can be told exactly, for all strings at once, since no string stands inside itself.
+The paper scores strings by the entropies of a unigram model. But words are segmented top-down, stopping at the
+first string in the vocabulary whatever its entropy, so a string is worth the number of tokens it saves. This can
+be computed exactly, for all strings at once, since no string contains itself.
 
-A token may also cost more than another: a single letter of an alphabet is hardly ever a morph, and may be a word.
+Tokens may differ in cost: a single letter of an alphabet is rarely a morph, and may also be a word.
 """
 
 from __future__ import annotations
@@ -18,47 +18,48 @@ from treetok.vocabulary.shared_nodes import I64, SharedNodes
 
 Bools = npt.NDArray[np.bool_]
 
-# What a token costs; costs are whole numbers.
-COST_OF_A_TOKEN = 100
-MOST_EXCHANGES = 200
+# Costs are integers.
+COST_PER_TOKEN = 100
+MAX_EXCHANGES = 200
 
 
-def costs_of_tokens(tokens: Sequence[str], letters_cost_more_by: float) -> I64:
-    """Single letters cost more by a share of a token; what has no upper and lower case may be a word by itself.
+def token_costs(tokens: Sequence[str], letters_cost_more_by: float) -> I64:
+    """Single letters cost more by a fraction of a token, except in scripts without case, where they may be words.
 
-    >>> costs_of_tokens(["a", "ab", "7", "犬"], 0.5).tolist()
+    >>> token_costs(["a", "ab", "7", "犬"], 0.5).tolist()
     [150, 100, 100, 100]
     """
-    more = round(COST_OF_A_TOKEN * letters_cost_more_by)
+    extra = round(COST_PER_TOKEN * letters_cost_more_by)
     return np.array(
-        [COST_OF_A_TOKEN + more * (len(token) == 1 and token.lower() != token.upper()) for token in tokens],
+        [COST_PER_TOKEN + extra * (len(token) == 1 and token.lower() != token.upper()) for token in tokens],
         dtype=np.int64,
     )
 
 
 class TopDownCuts:
-    """All words cut top-down with a vocabulary, `present`; every word counts `weights` times.
+    """All words segmented top-down with the vocabulary `present`, weighted by `weights`.
 
-    `costs` are those of the tokens. `total` is what the text costs. `worth` says of every string how much more the
-    text costs without it, or how much less with it: of those that are present and of those that are not.
+    `costs` are the costs of tokens, `total` is the cost of the text. `worth` is, for each string in the
+    vocabulary, how much more the text would cost without it, and for each other string, how much less it would
+    cost with it.
     """
 
     def __init__(self, nodes: SharedNodes, present: Bools, weights: I64, costs: I64) -> None:
         is_whole = present[nodes.token]
         is_whole[nodes.leaves] = True
-        # The costs of a node as one token, of one that is not whole, and of one as it is cut.
+        # The cost of each node as one token (whole), split at least once (apart), and as segmented (actual).
         whole = costs[nodes.token]
-        apart, as_cut = whole.copy(), whole.copy()
+        apart, actual = whole.copy(), whole.copy()
         for level in nodes.levels:
-            apart[level] = as_cut[nodes.left[level]] + as_cut[nodes.right[level]]
-            as_cut[level] = np.where(is_whole[level], whole[level], apart[level])
+            apart[level] = actual[nodes.left[level]] + actual[nodes.right[level]]
+            actual[level] = np.where(is_whole[level], whole[level], apart[level])
         reached = np.zeros(len(nodes), dtype=np.int64)
         np.add.at(reached, nodes.roots, weights)
         for level in reversed(nodes.levels):
-            cut = level[~is_whole[level]]
-            np.add.at(reached, nodes.left[cut], reached[cut])
-            np.add.at(reached, nodes.right[cut], reached[cut])
-        self.total = int((as_cut[nodes.roots] * weights).sum())
+            split = level[~is_whole[level]]
+            np.add.at(reached, nodes.left[split], reached[split])
+            np.add.at(reached, nodes.right[split], reached[split])
+        self.total = int((actual[nodes.roots] * weights).sum())
         everywhere = np.arange(len(nodes))
         self.worth = nodes.sum_by_token(everywhere, reached * (apart - whole))
         self.counts = nodes.sum_by_token(everywhere, reached * is_whole)
@@ -73,10 +74,10 @@ def choose_strings(
     pruning_rate: float,
     report: Callable[[int], object] = lambda vocabulary_size: None,
 ) -> Bools:
-    """Which `size` of the candidates to take. Every character is taken."""
+    """Choose `size` of the candidates, including every character."""
     is_character = np.zeros(len(candidates), dtype=bool)
     is_character[nodes.token[nodes.leaves]] = True
-    # Of strings that are worth the same, those go first that come last in the alphabet.
+    # Among strings of equal worth, the alphabetically last is removed first.
     rank = np.zeros(len(candidates), dtype=np.int64)
     rank[np.argsort(np.array(nodes.tokens, dtype=object))] = np.arange(len(candidates))
     present = candidates | is_character
@@ -99,14 +100,14 @@ def exchange_strings(
     weights: I64,
     costs: I64,
 ) -> Bools:
-    """Take strings that were removed back in for others that have come to be worth less, as long as it pays.
+    """Swap removed strings back in for present ones that are now worth less, as long as the cost falls.
 
-    Many at once: what two strings save together may be less than the sum, so that a try may fail; then fewer are
-    exchanged in the next.
+    Many are swapped at once. Two strings may save less together than the sum of their worths, so a swap may fail;
+    fewer are then tried in the next round.
     """
     cuts = TopDownCuts(nodes, present, weights, costs)
     share = 0.5
-    for _ in range(MOST_EXCHANGES):
+    for _ in range(MAX_EXCHANGES):
         outside, inside = np.flatnonzero(candidates & ~present), np.flatnonzero(present & ~is_character)
         best = outside[np.lexsort((rank[outside], -cuts.worth[outside]))]
         worst = inside[np.lexsort((-rank[inside], cuts.worth[inside]))]

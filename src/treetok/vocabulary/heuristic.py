@@ -1,4 +1,4 @@
-"""The heuristic vocabulary: join halves that share a parent, as long as it pays (Algorithms 5 and 6)."""
+"""The heuristic vocabulary: merge siblings that occur often enough (Algorithms 5 and 6)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from treetok.vocabulary.shared_nodes import I64, SharedNodes
 
 
 def node_frequencies(nodes: SharedNodes) -> I64:
-    """How often every node stands in the corpus."""
+    """How often each node occurs in the corpus."""
     frequency = nodes.sum_at_roots()
     for level in reversed(nodes.levels):
         np.add.at(frequency, nodes.left[level], frequency[level])
@@ -19,8 +19,9 @@ def node_frequencies(nodes: SharedNodes) -> I64:
 def heuristic_vocabulary(nodes: SharedNodes, threshold: int) -> I64:
     """The count of every token of the heuristic vocabulary, 0 for strings outside it.
 
-    In each round a node is complete when both halves are tokens and it is one itself; a node whose halves are
-    complete but which is no token is a candidate, and candidates seen often enough become tokens.
+    In each round, a node is complete if it is a token and both children are complete. A node with complete
+    children that is not a token is a candidate, and candidates that occur at least `threshold` times become
+    tokens.
     """
     frequency = node_frequencies(nodes)
     counts = nodes.sum_by_token(nodes.leaves, frequency[nodes.leaves])
@@ -33,8 +34,8 @@ def heuristic_vocabulary(nodes: SharedNodes, threshold: int) -> I64:
             known = counts[nodes.token[ready]] > 0
             complete[ready[known]] = True
             candidates.append(ready[~known])
-        waiting = np.concatenate([np.zeros(0, dtype=np.int64), *candidates])
-        found = nodes.sum_by_token(waiting, frequency[waiting])
+        candidate_nodes = np.concatenate([np.zeros(0, dtype=np.int64), *candidates])
+        found = nodes.sum_by_token(candidate_nodes, frequency[candidate_nodes])
         found[found < threshold] = 0
         if not found.any():
             return counts

@@ -1,8 +1,8 @@
 """The trees of a corpus as one table of distinct nodes.
 
-Words share subtrees: `ing` in `walking` and `talking` is one node. A node is its left and its right half (and
-so its string), every algorithm does the same at a node wherever it stands, and whatever is summed over words is
-a sum over nodes weighted by how often they occur.
+Words share subtrees: `ing` in `walking` and `talking` is one node. A node is defined by its two children (and so
+by its string). All algorithms treat a node the same way wherever it occurs, so sums over words become sums over
+nodes, weighted by their frequency.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ I64 = npt.NDArray[np.int64]
 
 
 class SharedNodes:
-    """Node k stands for the string `tokens[token[k]]`; `left[k]` and `right[k]` are nodes, -1 at a character.
+    """Node k has the string `tokens[token[k]]`; `left[k]` and `right[k]` are its children, -1 for a character.
 
-    `levels` lists the inner nodes by height, lowest first: children always come before their parents, and one
-    level is one call of numpy. `roots` and `frequencies` have one row per word; `repeating` marks the words in
-    which some string stands at two inner nodes (as `an` in `banana`).
+    `levels` lists the inner nodes by height, lowest first: children come before their parents, and each level
+    takes one numpy call. `roots` and `frequencies` have one row per word; `repeating` marks the words in which
+    some string occurs at two inner nodes (like `an` in `banana`).
     """
 
     def __init__(self, trees: Iterable[tuple[str, Sequence[float], int]]) -> None:
@@ -34,9 +34,9 @@ class SharedNodes:
         token_of_string: dict[str, int] = {}
         leaf_of_character: dict[str, int] = {}
         node_of_halves: dict[int, int] = {}
-        # One pass over every letter of every word: written out, since calls would take a third of the time.
+        # Inlined: this loop visits every letter of every word, and function calls would take a third of the time.
         for word, scores, frequency in trees:
-            waiting: list[int] = []  # left halves whose right half is not complete yet
+            waiting: list[int] = []  # left children whose right sibling is not complete yet
             waiting_scores: list[float] = []
             tokens_of_word: list[int] = []
             remaining_scores = iter(scores)
@@ -50,7 +50,7 @@ class SharedNodes:
                     token.append(len(tokens))
                     height.append(0)
                     tokens.append(character)
-                # As in treetok.tree.arrange_splits; behind the last character every node is completed.
+                # As in treetok.tree.arrange_splits; after the last character all nodes are completed.
                 score = next(remaining_scores, math.inf)
                 while waiting and waiting_scores[-1] < score:
                     waiting_scores.pop()
@@ -94,13 +94,13 @@ class SharedNodes:
         return len(self.token)
 
     def sum_at_roots(self, words: npt.NDArray[np.bool_] | slice = slice(None)) -> I64:
-        """For every node how often it is the root of one of the words."""
+        """For each node, how often it is the root of one of the words."""
         sums = np.zeros(len(self), dtype=np.int64)
         np.add.at(sums, self.roots[words], self.frequencies[words])
         return sums
 
     def sum_by_token(self, nodes: I64, values: I64) -> I64:
-        """For every token the sum of the values at those nodes."""
+        """For each token, the sum of the values at the given nodes."""
         sums = np.zeros(len(self.tokens), dtype=np.int64)
         np.add.at(sums, self.token[nodes], values)
         return sums
