@@ -44,7 +44,7 @@ def test_any_object_with_split_scores_is_a_source(tmp_path, sample_text):
     tokenizer = train(SAMPLE_FILES, trees=source)
     assert tokenizer.tree("unseenly").brackets() == "[[[[[[[u n] s] e] e] n] l] y]"
     tokenizer.save(tmp_path)
-    with pytest.raises(TreetokError, match="trained with trees of your own: pass them to load as trees="):
+    with pytest.raises(TreetokError, match="trained with a custom source of trees: pass it to load as trees="):
         TreeTokenizer.load(tmp_path)
     again = TreeTokenizer.load(tmp_path, trees=source)
     assert again.encode(sample_text) == tokenizer.encode(sample_text)

@@ -1,6 +1,6 @@
 """What refactoring must not change: ids of the shipped tokenizers, vocabularies, losses of the first steps.
 
-The figures were recorded with version 0.1.0. Whoever changes behaviour on purpose records them anew:
+The figures were recorded with version 0.1.0. After an intended change of behaviour, record them again:
 
     .venv/bin/python tests/test_unchanged.py
 """
@@ -86,7 +86,7 @@ def test_vocabularies(recorded, name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_losses_of_the_first_steps(recorded, name):
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
-    # To the last bit where they were recorded; other processors add in another order.
+    # Bit-exact on the machine that recorded them; other processors add in a different order.
     for step, expected in zip(losses_of(name), recorded["losses"][name], strict=True):
         assert step == pytest.approx(expected, rel=1e-4)
 

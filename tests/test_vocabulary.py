@@ -103,7 +103,7 @@ def test_bad_arguments(arguments, message):
 
 
 def tokens_of_text(trees, tokens, cost_of_a_letter=1):
-    """How many tokens a text has that is cut top-down, by the segmenter itself."""
+    """Number of tokens of a text segmented top-down by the segmenter itself."""
     segmenter = Segmenter(dict.fromkeys(tokens, 1))
     return sum(
         count * sum(cost_of_a_letter if len(piece) == 1 else 1 for piece in segmenter.match_top_down(word, scores))

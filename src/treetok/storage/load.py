@@ -155,7 +155,7 @@ def read_source(name: Any, contents: Mapping[str, bytes], directory: Path) -> Tr
     if name in ("counts", "neural"):
         raise TreetokError(f"{directory / (NGRAMS if name == 'counts' else PARSER)} is missing")
     if name == "custom":
-        raise TreetokError(f"{directory} was trained with trees of your own: pass them to load as trees=")
+        raise TreetokError(f"{directory} was trained with a custom source of trees: pass it to load as trees=")
     raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; it may need a newer treetok")
 
 
