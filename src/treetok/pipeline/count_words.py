@@ -113,12 +113,11 @@ def frequent_words(counts: Mapping[str, int], min_word_count: int) -> dict[str, 
     return words
 
 
-def fingerprint(items: Any) -> str:
-    """The same for the same files and texts: a SHA-256 over the SHA-256 of each."""
-    whole = hashlib.sha256()
-    for digest in digests(items):
-        whole.update(digest)
-    return whole.hexdigest()
+def fingerprint(items: Any, ordered: bool = True) -> str:
+    """The same for the same files and texts (in any order, if order does not matter): a SHA-256 over the SHA-256 of
+    each."""
+    parts = list(digests(items))
+    return hashlib.sha256(b"".join(parts if ordered else sorted(parts))).hexdigest()
 
 
 def digests(items: Any) -> Iterator[bytes]:

@@ -74,7 +74,7 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
     """With trees that need no training: there is nothing to keep for another run."""
     check_source(options)
     items = corpus if isinstance(corpus, Mapping) else to_be_read_twice(corpus, options.text_column)
-    run = Run.open(None, {"text": fingerprint(items)}, resume=False)
+    run = Run.open(None, {"text": fingerprint(items, ordered=False)}, resume=False)
     text = count_text(items, options, run, progress)
     words = frequent_words(text.counts, options.min_word_count)
     letters = counts_by_letters(words, profile_named(options.profile))
