@@ -114,8 +114,7 @@ def frequent_words(counts: Mapping[str, int], min_word_count: int) -> dict[str, 
 
 
 def fingerprint(items: Any, ordered: bool = True) -> str:
-    """The same for the same files and texts (in any order, if order does not matter): a SHA-256 over the SHA-256 of
-    each."""
+    """A SHA-256 over the SHA-256 of each file or text; the same in any order, if order does not matter."""
     parts = list(digests(items))
     return hashlib.sha256(b"".join(parts if ordered else sorted(parts))).hexdigest()
 
