@@ -9,7 +9,7 @@ from treetok.cli import main
 TEXT = "The mistranslated paperbacks of windsurfers. Café tables,  windsurfing twice: windsurfing!\n" * 3
 
 
-def train(trees, corpus=(TEXT,), vocab_size=400, **options):
+def train(trees, corpus=(TEXT,), vocab_size=300, **options):
     return TreeTokenizer.train(list(corpus), vocab_size, trees, progress=False, **options)
 
 
@@ -17,7 +17,7 @@ def test_trees_are_those_of_the_tokenizer():
     en = TreeTokenizer.load("en")
     for trees in ("en", en, en.state):
         mine = train(trees)
-        assert mine.vocab_size == 400
+        assert mine.vocab_size == 300
         # Words of the text, words that only the tokenizer knows, words that neither has seen.
         for word in ("windsurfing", "mistranslated", "blackbirds", "unblorkedly"):
             assert mine.tree(word) == en.tree(word)
@@ -50,7 +50,11 @@ def test_the_trees_of_another_profile():
 def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer():
     en = TreeTokenizer.load("en")
     plain, with_prior = (train(en, SAMPLE_FILES, 3000, prior=prior) for prior in (0, 2_000_000))
-    assert train(en, SAMPLE_FILES, 3000).state.entries == with_prior.state.entries
+    # By default the prior does not outweigh the text.
+    default = train(en, SAMPLE_FILES, 3000)
+    words = default.settings["words_in_corpus"]
+    assert 0.9 * words < default.settings["prior_words"] < 1.1 * words
+    assert train(en, SAMPLE_FILES, 3000, prior=words).state.entries == default.state.entries
     counts = dict(en.state.entries)
 
     def frequent(tokenizer):
@@ -70,6 +74,8 @@ def test_what_is_no_source_of_trees(tmp_path):
         train(str(tmp_path / "empty"))
     with pytest.raises(TreetokError, match="a prior needs a tokenizer of the same profile"):
         train("en-uncased", prior=5)
+    with pytest.raises(TreetokError, match="prior must be at most"):
+        train("en", prior=10**20)
     with pytest.raises(TreetokError, match="prior is for the trees of a tokenizer alone"):
         train("counts", prior=5)
     with pytest.raises(TreetokError, match="preset is for trees='neural' alone"):
@@ -79,8 +85,8 @@ def test_what_is_no_source_of_trees(tmp_path):
 def test_the_command(tmp_path, capsys):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
     out = tmp_path / "out"
-    command = ["train", str(tmp_path / "text.txt"), "-o", str(out), "--trees", "en", "--vocab-size", "400"]
+    command = ["train", str(tmp_path / "text.txt"), "-o", str(out), "--trees", "en", "--vocab-size", "300"]
     assert main(command) == 0
-    assert "400 tokens" in capsys.readouterr().out
+    assert "300 tokens" in capsys.readouterr().out
     assert TreeTokenizer.load(out).state.entries == train("en").state.entries
     assert not (out / "training").exists()

@@ -61,7 +61,8 @@ def add_command(commands: Any) -> None:
         "--prior",
         type=int,
         metavar="WORDS",
-        help="with --trees MODEL: the model's vocabulary counts like this many words of text (default: 2000000)",
+        help="with --trees MODEL: the model's vocabulary counts like this many words of text"
+        " (default: as many as the text has, at most 2000000)",
     )
     add("--quiet", action="store_true", default=False, help="show no progress")
     add_neural_options(parser)

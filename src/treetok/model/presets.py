@@ -47,6 +47,8 @@ class Preset:
             raise TreetokError("the first member of an ensemble has no trees to take morphemes from")
         if len(self.ensemble) > 1 and not self.decoding.mbr:
             raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
+        if self.pseudo_words < 0:
+            raise TreetokError(f"pseudo_words must be at least 0, not {self.pseudo_words}")
         for name in ("max_epochs", "max_words"):
             if getattr(self, name) < 1:
                 raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")

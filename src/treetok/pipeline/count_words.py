@@ -114,8 +114,10 @@ def frequent_words(counts: Mapping[str, int], min_word_count: int) -> dict[str, 
 
 
 def fingerprint(items: Any, ordered: bool = True) -> str:
-    """A SHA-256 over the SHA-256 of each file or text; the same in any order, if order does not matter."""
+    """The SHA-256 of a file or text; of several, one over all of these, in any order if that does not matter."""
     parts = list(digests(items))
+    if len(parts) == 1:
+        return parts[0].hex()
     return hashlib.sha256(b"".join(parts if ordered else sorted(parts))).hexdigest()
 
 

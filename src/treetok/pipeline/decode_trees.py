@@ -30,7 +30,7 @@ from treetok.storage.atomic import save_atomically
 from treetok.tree import split_depths
 
 # Trees are saved after any number of such batches.
-WORDS_PER_BATCH = 20_000
+WORDS_PER_BATCH, WORDS_PER_BATCH_WITH_A_LIMIT = 20_000, 1_000
 TREES_FILE, PSEUDO_TREES_FILE = "trees.safetensors", "pseudo_trees.safetensors"
 
 
@@ -61,11 +61,12 @@ class TreeDecoding:
         teacher = self.teacher(members)
         began = saved = time.monotonic()
         parts = DepthParts(folder, words)
+        batch_size = WORDS_PER_BATCH if math.isinf(seconds) else WORDS_PER_BATCH_WITH_A_LIMIT
         depths: list[list[int]] = parts.depths()
         waiting: list[list[int]] = []
         with self.progress.stage(what, len(words), "words") as shown:
             while len(depths) < len(words) and time.monotonic() - began < seconds:
-                batch = words[len(depths) : len(depths) + WORDS_PER_BATCH]
+                batch = words[len(depths) : len(depths) + batch_size]
                 # In order of length, since a batch is as wide as its longest word.
                 waiting += [split_depths(scores.tolist()) for scores in teacher.split_scores(batch)]
                 depths += waiting[len(waiting) - len(batch) :]

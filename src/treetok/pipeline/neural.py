@@ -117,6 +117,7 @@ class NeuralTraining:
         facts = {
             "trees": "neural",
             "preset": self.preset_name,
+            **({"overrides": overrides} if (overrides := overrides_of(options)) else {}),
             "unseen_words": len(unseen),
         }
         return TreesOfText(scores, parser, lexicon_of(kept, kept), facts, tuple(unseen))
@@ -137,7 +138,7 @@ class NeuralTraining:
         inputs = {**sha256, "parser": run.records["parser"].sha256, "size": size}
 
         def work() -> Made:
-            words = [word for word in most_frequent(counts, size) if word in scores]
+            words = [word for word in most_frequent(counts, size) if word in scores and len(word) > 1]
             with self.progress.stage("thinning out the lexicon", None, "words") as shown:
                 words = without_redundant_words(words, scores, counts, parser)
                 shown.at(len(words))
@@ -150,9 +151,13 @@ class NeuralTraining:
 def chosen_preset(options: TrainOptions, device: str) -> Preset:
     """The preset with the settings of the TOML file, then with those given one by one."""
     preset = options.preset if isinstance(options.preset, Preset) else preset_named(options.preset, device)
-    if options.config is not None:
-        preset = override(preset, flat_settings(read_config(options.config)))
-    return override(preset, flat_settings(options.settings))
+    return override(preset, overrides_of(options))
+
+
+def overrides_of(options: TrainOptions) -> dict[str, Any]:
+    """The settings of the TOML file, then those given one by one."""
+    from_file = {} if options.config is None else flat_settings(read_config(options.config))
+    return from_file | flat_settings(options.settings)
 
 
 def name_of_preset(preset: Any, device: str) -> str:

@@ -18,6 +18,7 @@ from treetok.tokenizer_state import TokenizerState
 from treetok.vocabulary import DEFAULT_METHOD, DEFAULT_PRUNING_RATE, check_choice
 
 MAX_SEED = (1 << 62) - 1
+MAX_PRIOR = 10**12
 # Trees from counts can be computed again; what the composition models know is in the lexicon alone.
 LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
 NEURAL_ONLY = ("preset", "device", "settings", "config", "minutes", "gold", "lexicon_text")
@@ -44,8 +45,8 @@ class TrainOptions:
         is 200 000 for trees from counts and 1 000 000 otherwise.
     memory_limit: bytes that counting may take before the rarest words are dropped.
     prior: with the trees of a tokenizer, its vocabulary counts like this many running words beside those of the
-        text, so that a small text does not have to show what is frequent in the language; None is 2 000 000 for a
-        tokenizer of the same profile and 0 for others.
+        text, so that a small text does not have to show what is frequent in the language; None is as many as the
+        text has, at most 2 000 000, for a tokenizer of the same profile, and 0 for others.
 
     For neural trees alone:
     preset: "best" or "fast" (a GPU), "tiny" (a CPU) or "paper"; None is "fast" on a GPU and "tiny" on a CPU.
@@ -99,6 +100,8 @@ class TrainOptions:
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
         if self.prior is not None:
             object.__setattr__(self, "prior", whole_number("prior", self.prior, least=0))
+            if self.prior > MAX_PRIOR:
+                raise TreetokError(f"prior must be at most {MAX_PRIOR}, not {self.prior}")
         if self.seed > MAX_SEED:
             raise TreetokError(f"seed must be at most {MAX_SEED}, not {self.seed}")
         size = LEXICON_SIZES["counts" if self.trees == "counts" else "neural"]

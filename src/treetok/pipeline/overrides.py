@@ -118,7 +118,10 @@ def converted(key: str, value: Any, kind: Any) -> Any:
     if kind in (int, float, bool, str) and type(value) is kind:
         return value
     if dataclasses.is_dataclass(kind) and isinstance(value, Mapping):
-        return override(kind(), flat_settings(value))  # type: ignore[operator]
+        try:
+            return override(kind(), flat_settings(value))  # type: ignore[operator]
+        except TreetokError as error:
+            raise TreetokError(f"setting {key!r}: {error}") from None
     if get_args(kind) and isinstance(value, list):
         return tuple(converted(key, item, get_args(kind)[0]) for item in value)
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}.get(

@@ -20,7 +20,8 @@ from treetok.text import profile_named
 from treetok.tokenizer_state import TokenizerState
 
 # Running words. Beside 10 MB of another kind of text (chats, code) it costs 0.4 % more tokens (docs/lab-notes.md).
-DEFAULT_PRIOR = 2_000_000
+# It never outweighs the text itself.
+MAX_DEFAULT_PRIOR = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def check_source(options: TrainOptions) -> None:
     """Refuse a tokenizer that does not exist, or a prior it cannot give, before any text is read."""
     source = source_of(options)
     if isinstance(source, TokenizerState):
-        scaled_prior(source, options)
+        scaled_prior(source, options, 0)
 
 
 def source_of(options: TrainOptions) -> TreeSource | None:
@@ -92,7 +93,7 @@ def trees_from_tokenizer(
 ) -> TreesOfText:
     """The trees of another tokenizer, which hands its lexicon on."""
     profile = profile_named(options.profile)
-    prior = scaled_prior(state, options)
+    prior = scaled_prior(state, options, sum(letters.values()))
     everything = sorted({*letters, *(profile.letters(string) for string in prior)})
     scores = score_words(state, everything, progress)
     # A word seen once gets the same tree from the tokenizer's own source.
@@ -116,10 +117,12 @@ def trees_from_tokenizer(
     return TreesOfText(scores, state.source, lexicon, facts, prior=prior)
 
 
-def scaled_prior(state: TokenizerState, options: TrainOptions) -> dict[str, int]:
+def scaled_prior(state: TokenizerState, options: TrainOptions, words_in_text: int) -> dict[str, int]:
     """The tokens of a tokenizer with counts that add up to about `options.prior`."""
     is_alike = state.profile == options.profile
-    size = (DEFAULT_PRIOR if is_alike else 0) if options.prior is None else options.prior
+    size = options.prior
+    if size is None:
+        size = min(MAX_DEFAULT_PRIOR, words_in_text) if is_alike else 0
     if size and not is_alike:
         raise TreetokError(
             f"a prior needs a tokenizer of the same profile: {state.profile!r} there, {options.profile!r} here"

@@ -96,6 +96,8 @@ class Run:
             # What another process is about to write there is none of this one's business.
             return cls(None, described)
         if not has_file(place, RUN):
+            if has_file(place, "words.tsv"):
+                raise TreetokError(f"{place} has files of a run, but {RUN} is missing: remove it to begin anew")
             return cls(place, described, is_writer)
         saved = read_json(find_file(place, RUN))
         if not resume:
@@ -117,8 +119,8 @@ class Run:
             there = saved["identity"]
             self.records = {name: StageRecord(**record) for name, record in saved["stages"].items()}
             self.started = dict(saved["started"])
-        except (KeyError, TypeError, AttributeError) as error:
-            raise TreetokError(f"{path} is damaged ({error}): remove {self.directory} to begin anew") from None
+        except (KeyError, TypeError, AttributeError):
+            raise TreetokError(f"{path} is damaged: remove {self.directory} to begin anew") from None
         if there != self.identity:
             difference = first_difference(there, self.identity)
             raise TreetokError(

@@ -12,6 +12,8 @@ from treetok.errors import TreetokError
 DECODING_PER_MEMBER, DISTILLATION = 0.25, 1.0
 # The vocabulary takes about as long as counting words.
 VOCABULARY_PER_COUNTING = 1.2
+# Of the budget, for a stage that comes too late.
+SMALLEST_SHARE = 0.03
 
 
 @dataclass
@@ -43,22 +45,25 @@ class Budget:
 
     def for_member(self) -> float:
         """Seconds that the next member of the ensemble may train for."""
-        return self._checked((self.left() - self.tail()) / self._parts_left(), "training")
-
-    def for_decoding(self) -> float:
-        return self._checked(self.left() - self.tail(), "decoding trees") / 2
-
-    def for_distillation(self) -> float:
-        return self._checked(self.left() - self.tail(), "distilling the parser")
-
-    def _checked(self, seconds: float, what: str) -> float:
-        if seconds <= 0:
+        seconds = (self.left() - self.tail()) / self._parts_left()
+        if seconds <= 0 and self.members_left == self.members:
             raise TreetokError(
                 f"--minutes {self.minutes:g} is too short: {time.monotonic() - self.began:.0f} s are spent, about"
-                f" {self.tail():.0f} s are needed for the vocabulary, and nothing is left for {what};"
+                f" {self.tail():.0f} s are needed for the vocabulary, and nothing is left for training;"
                 " what is done is kept: go on with --resume and more minutes"
             )
-        return seconds
+        return self._at_least(seconds)
+
+    def for_decoding(self) -> float:
+        """Seconds for pseudo-words, which the parser can do without."""
+        return (self.left() - self.tail()) / 2
+
+    def for_distillation(self) -> float:
+        return self._at_least(self.left() - self.tail())
+
+    def _at_least(self, seconds: float) -> float:
+        """Better a little late than nothing to show: what is trained already would be wasted."""
+        return seconds if self.minutes is None else max(seconds, SMALLEST_SHARE * 60 * self.minutes)
 
     def after_stage(self, stage: str, seconds: float) -> float | None:
         """Seconds that the work after a stage will probably take, given how long the stage itself will have taken;

@@ -93,7 +93,8 @@ def train_neural(
         from treetok.pipeline.neural import NeuralTraining
     except ImportError as error:
         raise TreetokError(
-            f"trees='neural' need {error.name}: pip install 'treetok[train]', or choose trees='counts'"
+            f"trees='neural' need {error.name}: pip install 'treetok[train]', or choose trees='counts' or those of"
+            " a tokenizer, as trees='en'"
         ) from None
     budget = Budget(options.minutes)
     neural = NeuralTraining.prepare(options, budget, progress)

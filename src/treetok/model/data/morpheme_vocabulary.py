@@ -79,8 +79,10 @@ def find_morphemes(
             strings += find_stems(word_counts, set(strings))[: config.size - len(strings)]
         else:
             strings = trained_pieces(counts, config.method, config.size, config.max_characters)
-    else:
+    elif Path(config.method).exists():
         strings = read_word_list(Path(config.method))
+    else:
+        raise TreetokError(f"unknown morphemes {config.method!r}: choose bpe, unigram, stems, trees or a file")
     known = set(characters)
     return MorphemeVocabulary(characters, [s for s in strings if len(s) > 1 and known.issuperset(s)])
 
