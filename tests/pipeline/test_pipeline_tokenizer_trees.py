@@ -53,7 +53,8 @@ def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer():
     # By default the prior does not outweigh the text.
     default = train(en, SAMPLE_FILES, 3000)
     words = default.settings["words_in_corpus"]
-    assert 0.9 * words < default.settings["prior_words"] < 1.1 * words
+    # Rare tokens are rounded away.
+    assert 0.8 * words < default.settings["prior_words"] <= words
     assert train(en, SAMPLE_FILES, 3000, prior=words).state.entries == default.state.entries
     counts = dict(en.state.entries)
 
