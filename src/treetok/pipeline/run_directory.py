@@ -245,8 +245,11 @@ class Run:
 
 def has_models(saved: Any) -> bool:
     """Whether a run has begun to train: what came before takes a minute, and need not be protected."""
-    stages = [*saved.get("stages", {}), *saved.get("started", {})] if isinstance(saved, dict) else ["member"]
-    return any(name.startswith("member") for name in stages)
+    try:
+        return any(name.startswith("member") for name in [*saved["stages"], *saved["started"]])
+    except (KeyError, TypeError, AttributeError):
+        # It cannot be read: better leave it alone.
+        return True
 
 
 def read_json(path: Path) -> Any:
