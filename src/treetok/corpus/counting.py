@@ -17,7 +17,7 @@ from treetok.text import Profile, check_encodable
 
 # Approximate size of one dictionary entry: the slot, the string and the count.
 BYTES_PER_WORD = 160
-DEFAULT_MEMORY_LIMIT = 4 << 30
+DEFAULT_MEMORY_LIMIT = 4_000_000_000
 MAX_CHUNKS = 500_000
 # A word has up to 64 characters, and sums over characters must fit in 64 bits.
 LARGEST_TOTAL = 10**15

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from treetok.corpus.counting import DEFAULT_MEMORY_LIMIT
 from treetok.errors import TreetokError, share, whole_number
 from treetok.sources import TreeSource
 from treetok.text import profile_named
@@ -71,7 +72,7 @@ class TrainOptions:
     alignment: float | None = None
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
-    memory_limit: int = 4_000_000_000
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
     prior: int | None = None
     preset: str | Any | None = None
     device: str = "auto"
