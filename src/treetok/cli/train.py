@@ -1,4 +1,4 @@
-"""`treetok train`: a corpus to a tokenizer on disk."""
+"""`treetok train`: train a tokenizer on a corpus and save it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
 from treetok.torchrun import is_first_process
 
-# Beside the tokenizer's own files.
+# The run directory, next to the tokenizer's own files.
 TRAINING = "training"
-# Options of the command that are no options of the training itself.
+# Options of the command that are not in TrainOptions.
 OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "run")
 
 
@@ -23,7 +23,7 @@ def add_command(commands: Any) -> None:
         "train",
         help="train a tokenizer on text files",
         description="Train a tokenizer on text: plain, .jsonl or .parquet, or packed (.gz, .xz, .bz2, .zst).",
-        # What is not given is left to the defaults of TrainOptions.
+        # Options that are not given get the defaults of TrainOptions.
         argument_default=argparse.SUPPRESS,
     )
     add = parser.add_argument
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> None:
     from treetok.pipeline.overrides import parse_setting
     from treetok.pipeline.summary import summary
 
-    # What cannot be saved need not be trained.
+    # Fail before training if the output cannot be saved.
     checked_target(arguments.output, FILES, HEAD)
     chosen = {name: value for name, value in vars(arguments).items() if name not in OF_THE_COMMAND}
     if "settings" in chosen:

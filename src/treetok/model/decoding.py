@@ -1,13 +1,13 @@
 """Decoding trees from trained composition models.
 
 The paper splits every span at its highest compatibility score, from the root down (greedy decoding). By default we
-do minimum Bayes risk decoding over spans instead (docs/lab-notes.md): the softmax of the scores gives every tree a
-probability, and the tree is taken whose spans are expected to be right most often.
+use minimum Bayes risk decoding over spans instead (docs/lab-notes.md): the softmax of the scores gives every tree
+a probability, and we take the tree with the highest expected number of correct spans.
 
-What a model thinks of a span depends on which morphemes it knows. For an ensemble of models with different
-morphemes, the span probabilities are summed (`CompositionTrees`).
+A model's score of a span depends on the morphemes it knows. For an ensemble of models with different morphemes,
+the span probabilities are summed (`CompositionTrees`).
 
-Shapes: C cells of a level, K ways to split each; W words of equal length n, S starts.
+Shapes: C cells of a level, K possible splits of each; W words of equal length n, S starts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import norm
 from treetok.span_table import spans_before_width, walk_trees
 
-# Bounds the memory of one batch. On a GPU large batches keep it busy.
+# Limits the memory of a batch. A GPU needs large batches to stay busy.
 LETTERS_PER_BATCH = {"cpu": 40_000, "cuda": 160_000}
 
 
@@ -40,9 +40,9 @@ class DecodingConfig:
     """How trees are decoded.
 
     mbr: minimum Bayes risk decoding over spans, instead of greedy decoding from the root down.
-    own_morpheme: whether a span's own embedding counts when it is split. A span that has one can do without its
-        parts, so that their scores mean little.
-    temperature: scores are divided by it before they become probabilities.
+    own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
+        parts, so their scores mean little.
+    temperature: scores are divided by it before the softmax.
     """
 
     mbr: bool = True
@@ -60,7 +60,7 @@ GREEDY = DecodingConfig(mbr=False, own_morpheme=True, temperature=1.0)
 def split_scores_by_width(
     model: CompositionModel, plan: ChartPlan, morph_overriding: bool, own_morpheme: bool
 ) -> dict[int, Tensor]:
-    """For every width the scores of the splits of its cells, [C, K]."""
+    """For every width, the split scores of its cells, [C, K]."""
     embedded = embedded_rows(model, plan, morph_overriding, None)
     table = norm(embedded[: plan.characters])
     scores: dict[int, Tensor] = {}
@@ -121,7 +121,7 @@ def mbr_splits(expected: Tensor) -> npt.NDArray[np.int64]:
 
 
 def split_depths_of(best: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]]:
-    """Minus the depth of every split of every word, from the best left width of every span."""
+    """The negative depth of every split of every word, given the best left width of every span."""
     lengths = np.full(len(best), best.shape[1])
     return walk_trees(lengths, lambda word, start, end: start + best[word, start, end - start])
 
@@ -129,7 +129,7 @@ def split_depths_of(best: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]
 def rows_of_spans(
     table: SubstringTable, words: npt.NDArray[np.int64], n: int, device: torch.device | str
 ) -> dict[int, Tensor]:
-    """For words of n letters in a plan that holds all words of the table: width -> [word, start] -> the place of
+    """For words of n letters in a plan that covers all words of the table: width -> [word, start] -> the index of
     the span among the cells of its width."""
     rows = {}
     for width in range(2, n + 1):
@@ -141,7 +141,7 @@ def rows_of_spans(
 
 
 class CompositionTrees:
-    """An ensemble of composition models as a source of trees: the parser's teacher, and slow without a GPU."""
+    """An ensemble of composition models as a source of trees: the parser's teacher; slow without a GPU."""
 
     def __init__(
         self,
@@ -159,9 +159,9 @@ class CompositionTrees:
             raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
-        """Minus the depth of every split in the best tree of each word."""
+        """The negative depth of every split in the best tree of each word."""
         scores: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
-        # Words of like length together: a batch is as wide as its longest word.
+        # Words are sorted by length: a batch is as wide as its longest word.
         order = sorted(range(len(words)), key=lambda number: (len(words[number]), words[number]))
         most_letters = LETTERS_PER_BATCH[torch.device(self.device).type]
         start = 0
@@ -178,11 +178,11 @@ class CompositionTrees:
 
     @torch.no_grad()
     def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
-        """Words that are sorted by length."""
+        """Decode one batch of words, sorted by length."""
         table = tabulate_substrings(words)
         strings = table.strings(words)
         by_length = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(self.device)
-        # The plan holds all substrings of the table in order: members differ in their morphemes alone.
+        # The plan covers all substrings of the table in order: members differ only in their morphemes.
         charts = CompleteCharts(table, np.zeros(len(table), dtype=np.int32), self.device)
         plan = charts.plan(by_length, outside=False)
         scores_of_members = []

@@ -1,4 +1,4 @@
-"""Which device to work on."""
+"""The choice of device, and freeing its memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treetok.errors import TreetokError
 
 
 def chosen_device(name: str) -> str:
-    """`auto` is a GPU if there is one; `cuda` without one is refused."""
+    """`auto` is a GPU if there is one; `cuda` without a GPU is an error."""
     if name not in ("auto", "cpu", "cuda"):
         raise TreetokError(f"unknown device {name!r}: choose auto, cpu or cuda")
     has_gpu = torch.cuda.is_available()
@@ -20,7 +20,7 @@ def chosen_device(name: str) -> str:
 
 
 def free_memory(device: str) -> None:
-    """Give back what nothing refers to any more: recorded steps go round in circles, and hold gigabytes."""
+    """Free unused memory: recorded steps are part of reference cycles and hold gigabytes."""
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()

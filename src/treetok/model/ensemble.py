@@ -1,4 +1,4 @@
-"""A member of the ensemble: a trained composition model, the morphemes it knows, and the file it is kept in."""
+"""A member of the ensemble: a trained composition model and the morphemes it knows, with its file format."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ STRINGS = ("characters", "morphemes")
 
 @dataclass(frozen=True)
 class EnsembleMember:
-    """One composition model of those whose trees are decoded together."""
+    """One of the composition models that trees are decoded from together."""
 
     composition: CompositionModel
     morphemes: MorphemeVocabulary
 
     def as_bytes(self) -> bytes:
-        """The member in 16 bits: enough to decode trees, not to continue training."""
+        """The member in 16-bit precision: enough to decode trees, not to continue training."""
         tensors = {WEIGHT + name: w.detach().cpu().half() for name, w in self.composition.state_dict().items()}
         for name, strings in zip(STRINGS, (self.morphemes.characters, self.morphemes.longer), strict=True):
             tensors[name] = torch.frombuffer(bytearray(json.dumps(strings).encode()), dtype=torch.uint8)
@@ -39,7 +39,7 @@ class EnsembleMember:
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str, device: torch.device | str = "cpu") -> EnsembleMember:
-        """What `as_bytes` gave; `name` is for messages."""
+        """The inverse of `as_bytes`; `name` is for error messages."""
         try:
             tensors = safetensors.torch.load(content)
             sizes = CompositionConfig(**json.loads(metadata_of(content)["sizes"]))
@@ -65,7 +65,7 @@ class EnsembleMember:
 
 
 def metadata_of(content: bytes) -> dict[str, str]:
-    """The metadata of a safetensors file: its header is JSON behind a 64-bit length."""
+    """The metadata of a safetensors file: its header is JSON, preceded by a 64-bit length."""
     (length,) = struct.unpack("<Q", content[:8])
     metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__", {})
     return metadata

@@ -1,4 +1,4 @@
-"""Presets: every setting of neural training under four names.
+"""Presets: four named sets of all settings of neural training.
 
 `best` trains the ensemble behind the shipped tokenizers, `fast` a smaller one, both on one GPU; `tiny` learns
 something on a CPU in minutes; `paper` follows the appendix of the paper.
@@ -24,10 +24,10 @@ FEWEST_STEPS = 20
 class Preset:
     """One config for each component.
 
-    ensemble: one model is trained with each of these morpheme vocabularies; trees are decoded from all together.
-    pseudo_words: how many pseudo-words the parser learns from besides words; at most two for every word.
-    max_epochs: a small text is not trained on more often than this, however many steps the config says.
-    max_words: of a larger text, this many running words are trained on.
+    ensemble: one model is trained per morpheme vocabulary; trees are decoded from all models together.
+    pseudo_words: the number of pseudo-words the parser learns from in addition to words; at most two per word.
+    max_epochs: the maximum number of passes over a small text, regardless of the number of steps.
+    max_words: the maximum number of running words to train on.
     """
 
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -54,11 +54,11 @@ class Preset:
                 raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
 
     def training_of_member(self, number: int) -> TrainingConfig:
-        """All members are trained alike but for the seed."""
+        """All members have the same training settings except for the seed."""
         return dataclasses.replace(self.training, seed=self.training.seed + number)
 
     def for_text(self, running_words: int, seed: int) -> Preset:
-        """With the seed, and with fewer steps where the text is small."""
+        """The preset with the seed set, and with fewer steps if the text is small."""
         words_per_step = self.training.sequences * self.training.words_per_sequence
         steps = min(self.training.steps, max(FEWEST_STEPS, self.max_epochs * running_words // words_per_step))
         warmup = min(self.training.warmup_steps, steps // 4)
@@ -69,11 +69,11 @@ class Preset:
         )
 
 
-# Another seed with the same morphemes adds nothing; other morphemes do (docs/lab-notes.md).
+# Another seed with the same morphemes does not help; other morphemes do (docs/lab-notes.md).
 BPE = MorphemeConfig("bpe", 10_000)
 UNIGRAM = MorphemeConfig("unigram", 10_000, count_power=0.5)
 STEMS = MorphemeConfig("stems", 13_000, count_power=0.5)
-# Strings that the trees of the members before it suggest.
+# Strings suggested by the trees of the members before it.
 TREES = MorphemeConfig("trees", 24_000)
 LARGE_UNIGRAM = MorphemeConfig("unigram", 20_000, count_power=0.5)
 
@@ -123,7 +123,7 @@ PRESETS = {
 
 
 def preset_named(name: str | None, device: str) -> Preset:
-    """A preset by name; without a name, `fast` on a GPU and `tiny` on a CPU."""
+    """A preset by name; None is `fast` on a GPU and `tiny` on a CPU."""
     name = default_preset(device) if name is None else name
     if not isinstance(name, str) or name not in PRESETS:
         raise TreetokError(f"unknown preset {name!r}: choose {', '.join(PRESETS)}")

@@ -1,4 +1,4 @@
-"""How the artefacts of stages are written as files: words as readable text, arrays as safetensors."""
+"""File formats of the artefacts of stages: words as readable text, arrays as safetensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Format(Generic[Value]):
-    """An artefact as bytes, and back."""
+    """How an artefact is converted to bytes and back."""
 
     dump: Callable[[Value], bytes]
     load: Callable[[bytes], Value]
@@ -78,7 +78,7 @@ def dump_trees(scores: Mapping[str, Sequence[float]]) -> bytes:
 
 
 def load_trees(content: bytes) -> dict[str, list[int]]:
-    """Minus the depth of every split of every word."""
+    """The split scores of every word, as negative depths."""
     lexicon = lexicon_of_arrays(safetensors.numpy.load(content))
     return lexicon_scores(lexicon)
 
@@ -92,7 +92,7 @@ def lexicon_scores(lexicon: Lexicon) -> dict[str, list[int]]:
 
 
 def as_depth_scores(scores: Sequence[float]) -> list[int]:
-    """The scores of a tree as they come back from a file: minus the depth of every split."""
+    """The scores of a tree as they are read back from a file: the negative depth of every split."""
     return [-depth for depth in split_depths(scores)]
 
 

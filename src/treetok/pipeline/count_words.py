@@ -1,4 +1,4 @@
-"""The first stage: read the text once, count its words and, for neural trees, number its running words."""
+"""The first stage: read the text once, count its words and, for neural trees, convert it to word ids."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ WORDS, IDS, LEXICON_WORDS, FIGURES = "words.tsv", "word_ids.safetensors", "lexic
 @dataclass(frozen=True)
 class CountedText:
     """
-    counts: the words of the text, as the profile cuts them.
-    lexicon_counts: those of the text for the lexicon alone.
-    sequence: reads the running words by id; for neural trees.
+    counts: the words of the text, as split by the profile.
+    lexicon_counts: the words of the text that is used for the lexicon only.
+    sequence: reads the running words as ids; for neural trees.
     """
 
     counts: dict[str, int]
@@ -44,7 +44,7 @@ class CountedText:
 def count_text(
     corpus: Any, options: TrainOptions, run: Run, progress: Progress, max_words: int = 0
 ) -> CountedText:
-    """Read the corpus once. `max_words` is the number of running words to keep in order, 0 for none."""
+    """Read the corpus once. `max_words` is the maximum number of running words to keep, in order; 0 keeps none."""
     profile = profile_named(options.profile)
     formats: dict[str, Format[Any]] = {WORDS: WORD_COUNTS, FIGURES: JSON}
     if max_words:
@@ -98,7 +98,7 @@ def count_text(
 
 
 def count_further(options: TrainOptions, profile: Profile, progress: Progress) -> dict[str, int]:
-    """The words of the text for the lexicon alone."""
+    """The words of the text that is used for the lexicon only."""
     if not options.lexicon_text:
         return {}
     limit, column = options.memory_limit, options.text_column
@@ -114,7 +114,7 @@ def frequent_words(counts: Mapping[str, int], min_word_count: int) -> dict[str, 
 
 
 def fingerprint(items: Any, ordered: bool = True) -> str:
-    """The SHA-256 of a file or text; of several, one over all of these, in any order if that does not matter."""
+    """The SHA-256 of a file or text; for several, a hash of their hashes, by default in order."""
     parts = list(digests(items))
     if len(parts) == 1:
         return parts[0].hex()

@@ -29,14 +29,14 @@ from treetok.progress import Progress
 from treetok.storage.atomic import save_atomically
 from treetok.tree import split_depths
 
-# Trees are saved after any number of such batches.
+# Trees are saved between batches only.
 WORDS_PER_BATCH, WORDS_PER_BATCH_WITH_A_LIMIT = 20_000, 1_000
 TREES_FILE, PSEUDO_TREES_FILE = "trees.safetensors", "pseudo_trees.safetensors"
 
 
 @dataclass(frozen=True)
 class TreeDecoding:
-    """Decodes words by an ensemble, keeping what is done every `checkpoint_seconds`."""
+    """Decodes words with an ensemble and saves the finished trees every `checkpoint_seconds`."""
 
     preset: Preset
     device: str
@@ -56,8 +56,8 @@ class TreeDecoding:
         what: str,
         seconds: float = math.inf,
     ) -> dict[str, list[int]]:
-        """Minus the depth of every split of every word. When `seconds` are spent, the words that are left, at the
-        end, go without."""
+        """The negative depth of every split of every word. Stops after `seconds`; the remaining words at the end
+        of the list get no trees."""
         teacher = self.teacher(members)
         began = saved = time.monotonic()
         parts = DepthParts(folder, words)
@@ -67,7 +67,7 @@ class TreeDecoding:
         with self.progress.stage(what, len(words), "words") as shown:
             while len(depths) < len(words) and time.monotonic() - began < seconds:
                 batch = words[len(depths) : len(depths) + batch_size]
-                # In order of length, since a batch is as wide as its longest word.
+                # `split_scores` sorts words by length, since a batch is as wide as its longest word.
                 waiting += [split_depths(scores.tolist()) for scores in teacher.split_scores(batch)]
                 depths += waiting[len(waiting) - len(batch) :]
                 is_due = time.monotonic() - saved > self.checkpoint_seconds
@@ -81,7 +81,7 @@ class TreeDecoding:
 
 
 class DepthParts:
-    """The depths of the first words of a list, in files of a folder, each with those that came after the last."""
+    """The depths decoded so far, in list order; each file in the folder continues where the previous one ends."""
 
     def __init__(self, folder: Path | None, words: Sequence[str]) -> None:
         self.folder, self.words = folder, words
@@ -120,7 +120,7 @@ def split_rows(flat: npt.NDArray[Any], sizes: Sequence[int]) -> Iterator[list[in
 
 
 def words_to_decode(counts: Mapping[str, int], max_word_length: int) -> list[str]:
-    """Words that fit into charts, those of one length together."""
+    """The words short enough for a chart, sorted by length."""
     return sorted((w for w in counts if 1 < len(w) <= max_word_length), key=lambda word: (len(word), word))
 
 
@@ -131,7 +131,7 @@ def decode_text(
     inputs: Mapping[str, Any],
     counts: Mapping[str, int],
 ) -> dict[str, Sequence[float]]:
-    """A stage of its own: the trees of words from some members of the ensemble."""
+    """A separate stage: trees decoded with only some members of the ensemble."""
     file = f"{stage}.safetensors"
     words = words_to_decode(counts, decoding.preset.model.max_word_length)
 
@@ -152,7 +152,7 @@ def decode_all(
     seed: int,
     budget: Budget,
 ) -> Artefacts:
-    """The stage `trees`: those of all words, and of pseudo-words for the parser."""
+    """The stage `trees`: the trees of all words, and of pseudo-words for the parser."""
     preset = decoding.preset
     formats: dict[str, Format[Any]] = {TREES_FILE: TREES, PSEUDO_TREES_FILE: TREES}
     inputs = {**inputs, "decoding": dataclasses.asdict(preset.decoding), "pseudo_words": preset.pseudo_words}

@@ -34,7 +34,7 @@ def distil_parser(
     progress: Progress,
     checkpoint_seconds: float,
 ) -> tuple[ParserTrees, list[str]]:
-    """The stage `parser`: the parser, and words it has not seen."""
+    """The stage `parser`: the parser, and the words held out from its training."""
     formats: dict[str, Format[Any]] = {PARSER_FILE: PARSER, UNSEEN_FILE: STRINGS}
     inputs = {
         **trees.sha256,
@@ -84,7 +84,7 @@ def distil_parser(
 
 
 def parser_morphemes(preset: Preset, members: Sequence[EnsembleMember]) -> MorphemeVocabulary:
-    """What the parser looks for in words: morphemes that trees suggest, where a member has those; else all."""
+    """The morphemes that are features of the parser: those suggested by trees if a member has them, else all."""
     from_trees = [m for m, config in zip(members, preset.ensemble, strict=True) if config.method == "trees"]
     return MorphemeVocabulary(
         {character for member in members for character in member.morphemes.characters},

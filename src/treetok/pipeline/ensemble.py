@@ -1,4 +1,4 @@
-"""Two stages for each member of the ensemble: find its morphemes, train its composition model."""
+"""Two stages per member of the ensemble: find its morphemes, then train its composition model."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Decode = Callable[[str, Sequence[EnsembleMember], dict[str, str]], Mapping[str, 
 class EnsembleTraining:
     """What the training of every member needs.
 
-    sequence: reads the running words; only called when a member has to be trained.
+    sequence: reads the running words; called only if a member has to be trained.
     inputs: what identifies the text.
-    decode: the trees of the words of the text from the members so far, under the name of a stage.
+    decode: decodes the words of the text with the members trained so far; takes a stage name.
     """
 
     preset: Preset
@@ -57,7 +57,7 @@ class EnsembleTraining:
     precompiling: Any = None
 
     def train_all(self) -> tuple[list[EnsembleMember], dict[str, str]]:
-        """The members, and the SHA-256 of the file of each."""
+        """The members, and the SHA-256 of each member's file."""
         members: list[EnsembleMember] = []
         sha256: dict[str, str] = {}
         for number in range(len(self.preset.ensemble)):
@@ -66,7 +66,7 @@ class EnsembleTraining:
             content, sha = self._member(number, members, morphemes, sha_of_morphemes)
             members.append(EnsembleMember.from_bytes(content, member_file(number), self.device))
             sha256[member_file(number)] = sha
-            # The buffers of one member's steps make room for the next.
+            # Free the buffers of this member's training before the next one starts.
             free_memory(self.device)
         self.budget.members_left = 0
         return members, sha256
@@ -133,7 +133,7 @@ class EnsembleTraining:
     def _train(
         self, trainer: Trainer, members: Sequence[EnsembleMember], morphemes: MorphemeVocabulary, number: int
     ) -> None:
-        """Train to the end, or to the end of the budget."""
+        """Train to the last step, or until the time budget is spent."""
         folder = self.run.place(f"member-{number + 1}")
         restore(folder, lambda place: load_checkpoint(trainer, place))
         trainer.seconds = trainer.seconds_before + self.budget.for_member()
@@ -171,12 +171,12 @@ class EnsembleTraining:
 
 
 def member_file(number: int) -> str:
-    """Numbers begin at 0, names at 1."""
+    """Members are numbered from 0, files from 1."""
     return f"member-{number + 1}.safetensors"
 
 
 def restore(folder: Path | None, load: Callable[[Path], None]) -> None:
-    """Continue from the checkpoint in a folder, if there is a good one; the stage begins anew otherwise."""
+    """Continue from the checkpoint in a folder if there is a valid one; otherwise the stage starts over."""
     if folder is None or not has_file(folder, CHECKPOINT):
         return
     try:
@@ -192,7 +192,7 @@ def stopped_error(where: str, run: Run) -> TreetokError:
 
 
 def figures_of(trainer: Trainer) -> dict[str, Any]:
-    """What is worth knowing about a trained model."""
+    """Figures of a trained model for the run record."""
     figures: dict[str, Any] = {
         "steps": trainer.step,
         "parameters": sum(parameter.numel() for parameter in trainer.learner.parameters()),

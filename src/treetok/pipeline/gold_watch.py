@@ -1,4 +1,4 @@
-"""Gold segmentations watched while models are trained: how many of their morphs are spans of the trees so far."""
+"""Scores against gold segmentations during training: how many gold morphs are spans of the current trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treetok.tree import Tree
 
 @dataclass(frozen=True)
 class GoldWatch:
-    """Never trained on: the recalls go to the log and to stderr, and nowhere else."""
+    """Gold files are never trained on: recalls only go to the log and to stderr."""
 
     gold: dict[str, GoldFile]
     profile: str
@@ -28,7 +28,7 @@ class GoldWatch:
         return cls({Path(path).stem: read_gold(Path(path)) for path in paths}, profile, show) if paths else None
 
     def recalls(self, source: TreeSource, when: str) -> dict[str, list[float]]:
-        """Tree recall in percent by gold file, leaves counted and dropped."""
+        """Tree recall in percent per gold file, with leaves counted and with leaves dropped."""
         found = {name: self._recall(gold, source) for name, gold in self.gold.items()}
         if self.show:
             shown = ", ".join(f"{name} {counted} / {dropped}" for name, (counted, dropped) in found.items())
@@ -39,6 +39,6 @@ class GoldWatch:
         words = [gold_word.word for gold_word in gold]
         scores = scores_of_words(OverStrings(source, self.profile), words)
         trees = [Tree(word, scores[word]).spans() for word in words]
-        # Leaves counted, and leaves dropped.
+        # With leaves counted, and with leaves dropped.
         figures = (tree_recall(gold, trees, "released"), tree_recall(gold, trees, "described"))
         return [round(100 * figure.by_word.value, 2) for figure in figures]

@@ -1,4 +1,4 @@
-"""Morphemes that the trees of an ensemble suggest, for one more member or for the parser."""
+"""Morphemes suggested by the trees of an ensemble, for another member or for the parser."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from treetok.errors import TreetokError
 from treetok.segment import Segmenter
 from treetok.vocabulary import build_vocabulary
 
-# Words count almost alike, so that parts of words become tokens rather than frequent words.
+# Weights all words almost equally, so that parts of words become tokens rather than frequent words.
 ALIGNMENT = 0.9
-# What a large text has once or twice may be a typo, and a morph is part of several words.
+# A word seen once or twice in a large text may be a typo, and a morph is part of several words.
 MIN_WORD_COUNT, MIN_WORDS = 3, 3
 
 
 def morphs_of_trees(
     scores: Mapping[str, Sequence[float]], counts: Mapping[str, int], vocab_size: int
 ) -> list[str]:
-    """The strings that several words are cut into, when a vocabulary of this size is built on the trees."""
+    """The tokens that occur in several words when a vocabulary of this size is built from the trees."""
     for min_count in (MIN_WORD_COUNT, 1):
         words = {w: s for w, s in scores.items() if counts.get(w, 0) >= min_count and w.isalpha()}
         letters = {letter for word in words for letter in word}

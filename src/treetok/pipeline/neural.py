@@ -42,7 +42,7 @@ LEXICON_FILE = "lexicon.safetensors"
 
 @dataclass(frozen=True)
 class NeuralTraining:
-    """A preset, with its overrides, on a device."""
+    """Neural training with a preset, its overrides and a device."""
 
     options: TrainOptions
     preset: Preset
@@ -54,14 +54,14 @@ class NeuralTraining:
 
     @classmethod
     def prepare(cls, options: TrainOptions, budget: Budget, progress: Progress) -> NeuralTraining:
-        """Everything that can be refused before any text is read is refused here."""
+        """Check everything that can be checked before any text is read."""
         device = chosen_device(options.device)
         preset = chosen_preset(options, device)
         watch = GoldWatch.read(options.gold, options.profile, progress.show)
         return cls(options, preset, name_of_preset(options.preset, device), device, budget, progress, watch)
 
     def identity(self) -> dict[str, Any]:
-        """What the members of the ensemble depend on, besides the text."""
+        """What the members of the ensemble depend on, apart from the text."""
         described = dataclasses.asdict(self.preset)
         names = ("model", "training", "ensemble", "max_epochs", "max_words")
         return {"preset": self.preset_name, **{name: described[name] for name in names}}
@@ -123,7 +123,7 @@ class NeuralTraining:
         return TreesOfText(scores, parser, lexicon_of(kept, kept), facts, tuple(unseen))
 
     def _for_text(self, text: CountedText) -> Preset:
-        """The preset, with the seed and with fewer steps where the text is small."""
+        """The preset with the seed set, and with fewer steps if the text is small."""
         sequence = text.sequence()
         check_corpus(sequence, self.preset.model)
         check_words(sequence, self.preset.model)
@@ -149,13 +149,13 @@ class NeuralTraining:
 
 
 def chosen_preset(options: TrainOptions, device: str) -> Preset:
-    """The preset with the settings of the TOML file, then with those given one by one."""
+    """The preset, overridden by the settings of the TOML file, then by those given one by one."""
     preset = options.preset if isinstance(options.preset, Preset) else preset_named(options.preset, device)
     return override(preset, overrides_of(options))
 
 
 def overrides_of(options: TrainOptions) -> dict[str, Any]:
-    """The settings of the TOML file, then those given one by one."""
+    """The settings of the TOML file, overridden by those given one by one."""
     from_file = {} if options.config is None else flat_settings(read_config(options.config))
     return from_file | flat_settings(options.settings)
 
@@ -167,7 +167,7 @@ def name_of_preset(preset: Any, device: str) -> str:
 
 
 def check_words(sequence: WordSequence, model: ModelConfig) -> None:
-    """Refuse a text whose words are too short to have trees."""
+    """Raise an error if too few words are long enough to learn trees from."""
     words = [word for word in chart_words(sequence, model) if len(word) >= SHORTEST_WORD]
     if len(words) < FEWEST_WORDS:
         raise TreetokError(
@@ -177,7 +177,7 @@ def check_words(sequence: WordSequence, model: ModelConfig) -> None:
 
 
 def start_precompiling(preset: Preset, device: str) -> threading.Thread | None:
-    """Kernels, where there are any, are compiled while the first batches are prepared."""
+    """Compile GPU kernels, if any are used, while the first batches are prepared."""
     if not device.startswith("cuda") or preset.model.chart != "complete":
         return None
     try:

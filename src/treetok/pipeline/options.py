@@ -1,4 +1,4 @@
-"""Everything a user can choose about training, in one frozen object that is checked when it is made."""
+"""All training options, in one frozen object that is validated when it is created."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treetok.vocabulary import DEFAULT_METHOD, DEFAULT_PRUNING_RATE, check_choic
 
 MAX_SEED = (1 << 62) - 1
 MAX_PRIOR = 10**12
-# Trees from counts can be computed again; what the composition models know is in the lexicon alone.
+# Trees from counts can be recomputed; the trees of the composition models are kept only in the lexicon.
 LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
 NEURAL_ONLY = ("preset", "device", "settings", "config", "minutes", "gold", "lexicon_text")
 
@@ -32,32 +32,32 @@ class TrainOptions:
     trees: "neural", "counts", the name or directory of a tokenizer, or an object: the state of a tokenizer, or
         anything with `split_scores(words)`.
     profile: the text profile, "lossless" or "uncased".
-    seed: for everything that is random; trees from counts and from tokenizers are not.
-    special_tokens: the profile's own when None.
-    text_column: the column of JSON lines and Parquet files that holds the text.
-    min_word_count: words seen less often are left out.
-    character_coverage: the share of the text's characters that get a token each; the rarest ones beyond it are
-        left to bytes (`lossless`) or to [UNK] (`uncased`).
-    vocab: "compact" looks for the fewest tokens, "paper" prunes by entropies as the paper does.
-    alignment: from 0, where running text has as few tokens as possible, to 1, where all distinct words count
-        alike, so that more parts of words and fewer whole words are tokens; None is 0.33. For "compact" alone.
-    pruning_rate: the share of the vocabulary that each pruning step removes.
-    lexicon_size: the trees of at most this many words are stored with the tokenizer, the most frequent first; None
-        is 200 000 for trees from counts and 1 000 000 otherwise.
-    memory_limit: bytes that counting may take before the rarest words are dropped.
-    prior: with the trees of a tokenizer, its vocabulary counts like this many running words beside those of the
-        text, so that a small text does not have to show what is frequent in the language; None is as many as the
-        text has, at most 2 000 000, for a tokenizer of the same profile, and 0 for others.
+    seed: for everything random; trees from counts and from tokenizers are deterministic.
+    special_tokens: None for the profile's own.
+    text_column: the column that holds the text in JSON Lines and Parquet files.
+    min_word_count: rarer words are ignored.
+    character_coverage: the share of the text covered by characters that get their own token; the rarest
+        characters become bytes (`lossless`) or [UNK] (`uncased`).
+    vocab: "compact" minimizes the number of tokens, "paper" prunes by entropy as in the paper.
+    alignment: from 0 (as few tokens as possible in running text) to 1 (every distinct word counts the same, so
+        that more parts of words and fewer whole words become tokens); None is 0.33. Only for "compact".
+    pruning_rate: the share of the vocabulary removed by each pruning step.
+    lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
+        None is 200 000 for trees from counts and 1 000 000 otherwise.
+    memory_limit: bytes that counting may use before the rarest words are dropped.
+    prior: with the trees of a tokenizer, its vocabulary counts like this many running words in addition to the
+        text, so that a small text need not be representative of the language; None is the number of words in
+        the text, at most 2 000 000, for a tokenizer of the same profile, and 0 for others.
 
-    For neural trees alone:
-    preset: "best" or "fast" (a GPU), "tiny" (a CPU) or "paper"; None is "fast" on a GPU and "tiny" on a CPU.
+    Only for neural trees:
+    preset: "best" or "fast" (GPU), "tiny" (CPU) or "paper"; None is "fast" on a GPU and "tiny" on a CPU.
     device: "auto" (a GPU if there is one), "cpu" or "cuda".
     settings: settings of the preset to override, such as {"training.steps": 2000}.
-    config: a TOML file with such settings; `settings` win over it.
-    minutes: a budget of wall-clock time for the whole run: training ends early enough to finish within it.
-    gold: gold segmentations to score trees with while training.
-    lexicon_text: further text whose words get trees in the lexicon, but no say in the vocabulary.
-    checkpoint_seconds: how often a stage that takes long saves what it has.
+    config: a TOML file with such settings; `settings` take precedence.
+    minutes: a wall-clock budget for the whole run; training ends early enough to stay within it.
+    gold: gold segmentations to score trees against during training.
+    lexicon_text: more text, whose words get trees in the lexicon but do not affect the vocabulary.
+    checkpoint_seconds: time between checkpoints in long stages.
     """
 
     vocab_size: int = 30_000
@@ -85,7 +85,7 @@ class TrainOptions:
 
     @classmethod
     def checked(cls, **options: Any) -> TrainOptions:
-        """Options by name; a name that does not exist is refused with the nearest that does."""
+        """Options by name; the error for an unknown name suggests the closest known one."""
         names = [option.name for option in dataclasses.fields(cls)]
         for name in options:
             if name not in names:
@@ -119,7 +119,7 @@ class TrainOptions:
         self._check_times()
 
     def _check_trees(self) -> None:
-        """Refuse what gives no trees, and options that the trees have no use for."""
+        """Reject objects that give no trees, and options that do not apply to this kind of trees."""
         trees = self.trees
         if isinstance(trees, str | TokenizerState):
             if trees == "":

@@ -31,7 +31,7 @@ def parse_setting(written: str) -> tuple[str, Any]:
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The settings in a TOML file, nested tables and all."""
+    """The settings in a TOML file, including nested tables."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -58,8 +58,8 @@ def flat_settings(settings: Mapping[str, Any], before: str = "") -> dict[str, An
 
 
 def override(config: Config, settings: Mapping[str, Any]) -> Config:
-    """A frozen config, possibly of configs, with some of its values replaced. Items of a tuple are reached by
-    position, as in `ensemble.0.size`; a tuple may also be replaced as a whole by a list of tables."""
+    """A copy of a frozen, possibly nested config with some values replaced. Items of a tuple are addressed by
+    index, as in `ensemble.0.size`; a list of tables replaces a whole tuple."""
     for key, value in settings.items():
         try:
             config = replaced(config, key, key.split("."), value)
@@ -112,7 +112,7 @@ def replaced(config: Any, key: str, path: list[str], value: Any) -> Any:
 
 
 def converted(key: str, value: Any, kind: Any) -> Any:
-    """A value as the setting wants it: 2 for 2.0 will do, "2" will not."""
+    """Convert a value to the type of its setting: 2 is accepted for 2.0, "2" is not."""
     if kind is float and type(value) is int:
         return float(value)
     if kind in (int, float, bool, str) and type(value) is kind:

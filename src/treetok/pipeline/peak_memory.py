@@ -1,4 +1,4 @@
-"""The peak memory of a stage: of the process, and of the GPU where one is used."""
+"""The peak memory of a stage: of the process, and of the GPU if one is used."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ STATUS = Path("/proc/self/status")
 
 def reset_peak_memory() -> None:
     with contextlib.suppress(OSError):
-        # Linux: start measuring the peak afresh.
+        # Linux: reset the peak.
         CLEAR_REFS.write_text("5")
     if (cuda := cuda_in_use()) is not None:
         cuda.reset_peak_memory_stats()
 
 
 def peak_memory() -> dict[str, int]:
-    """Bytes since the last reset (since the start of the process, where it cannot be reset)."""
+    """Peak bytes since the last reset (since the start of the process, where a reset is not possible)."""
     peaks = {"cpu": peak_of_process()}
     if (cuda := cuda_in_use()) is not None:
         peaks["gpu"] = int(cuda.max_memory_allocated())
@@ -40,7 +40,7 @@ def peak_of_process() -> int:
 
 
 def cuda_in_use() -> Any:
-    """PyTorch's `cuda` module, if something has imported and started it: it is not needed for that alone."""
+    """PyTorch's `cuda` module if it is already initialized; PyTorch is not imported just to measure memory."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
         return None

@@ -1,4 +1,4 @@
-"""Trees that need no training: from counts, from another tokenizer, or from an object of the user's own."""
+"""Trees that need no training: from counts, from another tokenizer, or from a user's own object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treetok.storage import load_state
 from treetok.text import profile_named
 from treetok.tokenizer_state import TokenizerState
 
-# Running words. Beside 10 MB of another kind of text (chats, code) it costs 0.4 % more tokens (docs/lab-notes.md).
+# Running words. With 10 MB of another kind of text (chats, code) it costs 0.4 % more tokens (docs/lab-notes.md).
 # It never outweighs the text itself.
 MAX_DEFAULT_PRIOR = 2_000_000
 
@@ -30,8 +30,8 @@ class TreesOfText:
     scores: the split scores of the letters of all words.
     source: where the trees of other words come from.
     lexicon: the words whose trees are stored with the tokenizer.
-    facts: how the trees came about, for the tokenizer's settings.
-    unseen_words: words that the parser did not learn from.
+    facts: how the trees were made, for the tokenizer's settings.
+    unseen_words: words that the parser was not trained on.
     prior: the vocabulary of the tokenizer that the trees come from.
     """
 
@@ -44,27 +44,27 @@ class TreesOfText:
 
 
 def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Progress) -> TreesOfText:
-    """The trees of words, given by the letters they are read off and their counts."""
+    """The trees of words, which are given as their letters with counts."""
     source = source_of(options)
     if source is None:
         return trees_from_counts(letters, options, progress)
     if isinstance(source, TokenizerState):
         return trees_from_tokenizer(source, letters, options, progress)
     scores = score_words(source, sorted(letters), progress)
-    # Nobody can compute these trees again when the tokenizer is loaded without the source.
+    # These trees cannot be recomputed when the tokenizer is loaded without the source.
     lexicon = lexicon_of(scores, letters)
     return TreesOfText(scores, source, lexicon, {"trees": f"custom ({type(source).__name__})"})
 
 
 def check_source(options: TrainOptions) -> None:
-    """Refuse a tokenizer that does not exist, or a prior it cannot give, before any text is read."""
+    """Reject a tokenizer that does not exist, or a prior it cannot provide, before any text is read."""
     source = source_of(options)
     if isinstance(source, TokenizerState):
         scaled_prior(source, options, 0)
 
 
 def source_of(options: TrainOptions) -> TreeSource | None:
-    """The tokenizer or object that trees come from, if they do."""
+    """The tokenizer or object that the trees come from; None for trees from counts."""
     trees = options.trees
     if isinstance(trees, str):
         if options.is_from_counts:
@@ -91,7 +91,7 @@ def trees_from_counts(letters: Mapping[str, int], options: TrainOptions, progres
 def trees_from_tokenizer(
     state: TokenizerState, letters: Mapping[str, int], options: TrainOptions, progress: Progress
 ) -> TreesOfText:
-    """The trees of another tokenizer, which hands its lexicon on."""
+    """The trees of another tokenizer; the new tokenizer inherits its lexicon."""
     profile = profile_named(options.profile)
     prior = scaled_prior(state, options, sum(letters.values()))
     everything = sorted({*letters, *(profile.letters(string) for string in prior)})

@@ -1,8 +1,8 @@
-"""The directory of a run: which stages are done, from which inputs, and what they left.
+"""The directory of a run: the finished stages, their inputs and their artefacts.
 
 `run.json` records every finished stage: its inputs, the SHA-256 of its artefacts, its figures, seconds and peak
-memory. A stage is skipped when its inputs are unchanged and its artefacts intact; artefacts that are damaged or
-missing are made again, and a warning says so. Without a directory nothing is written and every stage is done.
+memory. A stage is skipped if its inputs are unchanged and its artefacts intact; if artefacts are damaged or
+missing, the stage is run again with a warning. Without a directory nothing is written and every stage is run.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from treetok.storage.atomic import checked_target, find_file, has_file, save_ato
 RUN = "run.json"
 VERSION = 1
 
-# What a stage gives: its artefacts by the names of their files, and figures worth knowing.
+# The result of a stage: its artefacts by file name, and figures for the record.
 Made = tuple[dict[str, Any], dict[str, Any]]
 
 
 class Artefacts:
-    """The artefacts of a stage, read when they are asked for."""
+    """The artefacts of a stage, loaded on first access."""
 
     def __init__(
         self, formats: Mapping[str, Format[Any]], sha256: Mapping[str, str], read: Callable[[str], bytes]
@@ -49,8 +49,8 @@ class Artefacts:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage that is done. `seconds` are those of all runs that worked on it (but for one that was killed
-    outright), `peak_memory` that of the run that finished it."""
+    """A finished stage. `seconds` is the total over all runs that worked on it (except runs that were killed),
+    `peak_memory` that of the run that finished it."""
 
     inputs: dict[str, Any]
     sha256: dict[str, str]
@@ -62,19 +62,19 @@ class StageRecord:
 @dataclass
 class Run:
     """
-    identity: what must be the same where a run is resumed; anything else may change, and redoes the stages it
-        matters to.
-    is_writer: of several processes, only one writes.
+    identity: what must be unchanged to resume a run; anything else may change, and the stages that depend on it
+        are run again.
+    is_writer: only one of several processes writes files.
     """
 
     directory: Path | None
     identity: dict[str, Any]
     is_writer: bool = True
     records: dict[str, StageRecord] = field(default_factory=dict)
-    # Stages that were begun: their inputs, and the seconds spent so far.
+    # Unfinished stages: their inputs, and the seconds spent so far.
     started: dict[str, dict[str, Any]] = field(default_factory=dict)
     done_before: set[str] = field(default_factory=set)
-    # The stage under way.
+    # The stage that is running.
     current: str = ""
 
     @classmethod
@@ -85,7 +85,7 @@ class Run:
         resume: bool,
         is_writer: bool = True,
     ) -> Run:
-        """A run that begins, or one that goes on."""
+        """Start a run, or resume one."""
         described: dict[str, Any] = json.loads(json.dumps(identity))
         if directory is None:
             if resume:
@@ -93,7 +93,7 @@ class Run:
             return cls(None, described)
         place = checked_target(directory, (), RUN)
         if not is_writer and not resume:
-            # What another process is about to write there is none of this one's business.
+            # Another process writes there; this one must not look at its files.
             return cls(None, described)
         if not has_file(place, RUN):
             if has_file(place, "words.tsv"):
@@ -133,7 +133,7 @@ class Run:
         return None if self.directory is None else self.directory / stage
 
     def folder(self, stage: str) -> Path | None:
-        """The same, for a process that may write there."""
+        """Like `place`, but None in a process that must not write."""
         return self.place(stage) if self.is_writer else None
 
     def stage(
@@ -143,7 +143,7 @@ class Run:
         formats: Mapping[str, Format[Any]],
         work: Callable[[], Made],
     ) -> Artefacts:
-        """Do a stage, unless it is done: its artefacts."""
+        """Run a stage unless it is finished; returns its artefacts."""
         described: dict[str, Any] = json.loads(json.dumps(inputs))
         if (found := self._found(name, described, formats)) is not None:
             self.done_before.add(name)
@@ -165,16 +165,16 @@ class Run:
         self._save(contents)
         self._remove_checkpoints(name)
         self.current = before
-        # As they would come back from the files: a run that is resumed continues from the same values.
+        # Decoded from bytes as if read from the files, so that a resumed run continues from the same values.
         return Artefacts(formats, sha256, contents.__getitem__)
 
     def _found(self, name: str, inputs: dict[str, Any], formats: Mapping[str, Format[Any]]) -> Artefacts | None:
-        """The artefacts of a stage that need not be done again."""
+        """The artefacts of a finished stage, or None if it must be run again."""
         record = self.records.get(name)
         if self.directory is None or record is None:
             return None
         if record.inputs != inputs:
-            # Which stages a change of options matters to is theirs to say; no need to warn.
+            # The options were changed on purpose: no warning.
             return None
         for file in formats:
             why = self._damage(file, record.sha256.get(file))
@@ -198,7 +198,7 @@ class Run:
         return "" if is_intact else "damaged"
 
     def _start(self, name: str, inputs: dict[str, Any]) -> None:
-        """What an earlier run left of a stage is of use only if it had the same inputs."""
+        """Record that a stage has started; delete checkpoints that were made from different inputs."""
         folder = self.folder(name)
         if folder is None or not self.is_writer:
             return
@@ -207,11 +207,11 @@ class Run:
             if folder.exists():
                 shutil.rmtree(folder, ignore_errors=True)
         if self.records:
-            # Before the first stage is done there is nothing to come back to.
+            # Before the first stage is finished there is nothing to resume.
             self._save({})
 
     def _add_seconds(self, name: str, seconds: float) -> None:
-        """The time of a stage that was stopped counts, too."""
+        """Add the time spent on a stage that was stopped."""
         if name in self.started:
             self.started[name]["seconds"] += seconds
             if self.records:
@@ -219,7 +219,7 @@ class Run:
                     self._save({})
 
     def _remove_checkpoints(self, name: str) -> None:
-        """Of a stage that is done, nothing but the artefacts and the log is of use."""
+        """Once a stage is finished, only its artefacts and its log are needed."""
         folder = self.folder(name)
         if folder is None or not self.is_writer or not folder.is_dir():
             return
@@ -244,11 +244,11 @@ class Run:
 
 
 def has_models(saved: Any) -> bool:
-    """Whether a run has begun to train: what came before takes a minute, and need not be protected."""
+    """Whether training has started: the stages before it take a minute and need no protection."""
     try:
         return any(name.startswith("member") for name in [*saved["stages"], *saved["started"]])
     except (KeyError, TypeError, AttributeError):
-        # It cannot be read: better leave it alone.
+        # Unreadable: do not overwrite it.
         return True
 
 

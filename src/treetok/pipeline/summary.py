@@ -1,4 +1,4 @@
-"""The table that a run ends with: stages, seconds, peak memory, figures."""
+"""The table printed at the end of a run: stages, time, peak memory, figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def summary(trained: Trained) -> str:
 
 
 def figures_as_text(figures: Mapping[str, Any]) -> str:
-    """Whole numbers before their names, everything else behind.
+    """Integers go before their names, all other values after.
 
     >>> figures_as_text({"words": 1200, "method": "bpe", "parser_agreement_unseen": 0.91})
     '1200 words, method bpe, parser agreement unseen 0.91'

@@ -1,4 +1,4 @@
-"""Time: how much of the budget is left for a stage, and how long the whole run will still take."""
+"""The time budget: how much of it a stage may use, and how long the rest of the run will take."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 
 from treetok.errors import TreetokError
 
-# What the stages after training cost, in units of training one member of the ensemble.
+# The cost of the stages after training, relative to training one member of the ensemble.
 DECODING_PER_MEMBER, DISTILLATION = 0.25, 1.0
-# The vocabulary takes about as long as counting words.
+# Choosing the vocabulary takes about as long as counting words.
 VOCABULARY_PER_COUNTING = 1.2
-# Of the budget, for a stage that comes too late.
+# The share of the budget for a stage that starts when nothing is left.
 SMALLEST_SHARE = 0.03
 
 
 @dataclass
 class Budget:
-    """Shares out the time of a run. Without a limit, stages may take as long as they like."""
+    """Divides the time of a run among its stages. Without a limit, stages may take as long as they need."""
 
     minutes: float | None = None
     began: float = field(default_factory=time.monotonic)
     members: int = 0
     members_left: int = 0
     counting_seconds: float = 0.0
-    # Of the last member that was trained from beginning to end in this run.
+    # Training time of the last member that was trained from start to finish in this run.
     member_seconds: float | None = None
     is_distilled: bool = False
     is_decoded: bool = False
@@ -34,17 +34,17 @@ class Budget:
         return math.inf if self.minutes is None else 60 * self.minutes - (time.monotonic() - self.began)
 
     def tail(self) -> float:
-        """Seconds to keep for the vocabulary and for writing the tokenizer."""
+        """Seconds reserved for choosing the vocabulary and saving the tokenizer."""
         return VOCABULARY_PER_COUNTING * self.counting_seconds + 2.0
 
     def _parts_left(self) -> float:
-        """What is left to do before the vocabulary, in members of the ensemble."""
+        """The work left before the vocabulary, in units of training one member."""
         decoding = 0.0 if self.is_decoded else DECODING_PER_MEMBER * self.members
         distillation = 0.0 if self.is_distilled else DISTILLATION
         return self.members_left + decoding + distillation
 
     def for_member(self) -> float:
-        """Seconds that the next member of the ensemble may train for."""
+        """Seconds for training the next member of the ensemble."""
         seconds = (self.left() - self.tail()) / self._parts_left()
         if seconds <= 0 and self.members_left == self.members:
             raise TreetokError(
@@ -55,19 +55,19 @@ class Budget:
         return self._at_least(seconds)
 
     def for_decoding(self) -> float:
-        """Seconds for pseudo-words, which the parser can do without."""
+        """Seconds for decoding pseudo-words, which are optional for the parser."""
         return (self.left() - self.tail()) / 2
 
     def for_distillation(self) -> float:
         return self._at_least(self.left() - self.tail())
 
     def _at_least(self, seconds: float) -> float:
-        """Better a little late than nothing to show: what is trained already would be wasted."""
+        """A minimum share: better to finish a little late than to waste what is already trained."""
         return seconds if self.minutes is None else max(seconds, SMALLEST_SHARE * 60 * self.minutes)
 
     def after_stage(self, stage: str, seconds: float) -> float | None:
-        """Seconds that the work after a stage will probably take, given how long the stage itself will have taken;
-        None where that cannot be told yet."""
+        """The estimated seconds from the end of a stage to the end of the run, given the total duration of the
+        stage; None if unknown."""
         if stage in ("vocabulary", "words"):
             return 0.0 if stage == "vocabulary" else None
         if stage in ("parser", "lexicon"):

@@ -1,4 +1,4 @@
-"""The way from a corpus to a tokenizer, stage by stage."""
+"""From a corpus to a tokenizer, stage by stage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VOCABULARY_FILE = "vocabulary.tsv"
 
 @dataclass(frozen=True)
 class Trained:
-    """A tokenizer, and a record of every stage that made it; `done_before` names those of an earlier run."""
+    """A tokenizer and the record of every stage; `done_before` names the stages finished in an earlier run."""
 
     state: TokenizerState
     stages: dict[str, StageRecord]
@@ -50,7 +50,7 @@ def train(
     resume: bool = False,
     progress: bool | Callable[[str, int, int | None], object] = False,
 ) -> Trained:
-    """Run all stages. `directory` and `resume` are for neural trees."""
+    """Run all stages. `directory` and `resume` are for neural trees only."""
     check_size(options)
     shown = Progress(progress if is_first_process() else False)
     if not options.is_neural:
@@ -71,7 +71,7 @@ def train(
 
 
 def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Trained:
-    """With trees that need no training: there is nothing to keep for another run."""
+    """Train with ready-made trees; no run directory is needed."""
     check_source(options)
     items = corpus if isinstance(corpus, Mapping) else to_be_read_twice(corpus, options.text_column)
     run = Run.open(None, {"text": fingerprint(items, ordered=False)}, resume=False)
@@ -88,7 +88,7 @@ def train_neural(
     resume: bool,
     progress: Progress,
 ) -> Trained:
-    """With trees that are learned from the text."""
+    """Train with trees learned from the text."""
     try:
         from treetok.pipeline.neural import NeuralTraining
     except ImportError as error:
@@ -104,7 +104,7 @@ def train_neural(
     text = count_text(items, options, run, progress, neural.preset.max_words)
     budget.counting_seconds = run.records["words"].seconds
     words = frequent_words(text.counts, options.min_word_count)
-    # Refused before hours of training rather than after them.
+    # Fail before hours of training rather than after.
     make_room(options, words)
     return finish(options, run, text, words, neural.train(text, run), progress)
 
@@ -117,7 +117,7 @@ def finish(
     trees: TreesOfText,
     progress: Progress,
 ) -> Trained:
-    """Choose the vocabulary and put the tokenizer together."""
+    """Choose the vocabulary and assemble the tokenizer."""
     room = make_room(options, words)
     fewest_tokens = options.vocab == "compact"
     chosen = {
@@ -168,7 +168,7 @@ def finish(
     return Trained(state, run.records, run.done_before)
 
 
-# Of the choices of a vocabulary, those that the tokenizer does not show by itself.
+# The vocabulary options that cannot be read off the tokenizer itself.
 SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "pruning_rate")
 
 

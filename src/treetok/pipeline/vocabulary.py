@@ -1,4 +1,4 @@
-"""The last stages: choose the vocabulary on the trees, and put the tokenizer together."""
+"""The last stage: choose the vocabulary from the trees; also helpers for the lexicon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Room:
-    """What a vocabulary has to hold: special tokens, bytes, and the characters of the text that get a token."""
+    """What every vocabulary must contain: special tokens, bytes, and the text's characters that get a token."""
 
     specials: dict[str, int]
     base: list[Entry]
@@ -33,12 +33,12 @@ class Room:
 
     @property
     def outside(self) -> int:
-        """Ids that the trees have no say in: special tokens, bytes, ASCII characters that the text lacks."""
+        """The number of ids independent of the trees: special tokens, bytes, ASCII characters not in the text."""
         return len(self.specials) + len([entry for entry in self.base if entry not in self.alphabet])
 
 
 def check_size(options: TrainOptions) -> None:
-    """Refuse a vocabulary that is too small for any text, before text is read."""
+    """Reject a vocabulary size that is too small for any text, before text is read."""
     profile = profile_named(options.profile)
     needed = len(base_entries(profile.byte_fallback)) + len(special_token_ids(profile, options.special_tokens))
     if options.vocab_size < needed:
@@ -74,11 +74,11 @@ def choose_vocabulary(
     """Tokens and their counts.
 
     words: the words of the text; scores: the split scores of their letters (and of the prior's).
-    prior: strings with counts that are taken into account like words of the text.
+    prior: strings with counts, treated like words of the text.
     """
     profile = profile_named(options.profile)
     counts = Counter({word: count for word, count in words.items() if room.alphabet.issuperset(word)})
-    # A character all of whose words have some other character outside the alphabet still gets its token.
+    # A character still gets its token if all its words contain some other character outside the alphabet.
     lone_characters = room.alphabet.difference(*counts)
     for string, count in (prior or {}).items():
         if room.alphabet.issuperset(string):
@@ -94,7 +94,7 @@ def choose_vocabulary(
             size,
             method=options.vocab,
             alignment=options.alignment,
-            # Where no space marks the tokens that begin a word.
+            # For profiles where no leading space marks the start of a word.
             letters_cost_more=profile.in_running_text("a") == "a",
             pruning_rate=options.pruning_rate,
             report=shown.at,
@@ -110,7 +110,7 @@ def choose_vocabulary(
 
 
 def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) -> dict[str, int]:
-    """Special tokens have the first ids. Where nothing falls back to bytes, an unknown token is needed."""
+    """Special tokens get the first ids. Without byte fallback, an unknown token is required."""
     if not isinstance(special_tokens, list | tuple | None):
         raise TreetokError(f"special_tokens is a list of strings, not {type(special_tokens).__name__}")
     names = list(profile.default_special_tokens if special_tokens is None else special_tokens)
@@ -136,7 +136,7 @@ def scores_of_word(word: str, profile: Profile, scores_of_letters: Scores) -> Se
 
 
 def score_words(source: TreeSource, words: Sequence[str], progress: Progress) -> dict[str, Sequence[float]]:
-    """The scores of all words, a batch at a time."""
+    """The scores of all words, computed in batches."""
     scores: dict[str, Sequence[float]] = {}
     with progress.stage("building trees", len(words), "words") as shown:
         for start in range(0, len(words), WORDS_PER_BATCH):
@@ -146,7 +146,7 @@ def score_words(source: TreeSource, words: Sequence[str], progress: Progress) ->
 
 
 def in_order_of_ids(base: Iterable[Entry], vocabulary: Mapping[str, int]) -> list[tuple[Entry, int]]:
-    """The base first, then the rest as it comes, the most frequent first."""
+    """The base entries first, then the other tokens in their order, most frequent first."""
     counts: dict[Entry, int] = dict.fromkeys(base, 0)
     counts.update(vocabulary)
     return list(counts.items())
@@ -163,8 +163,8 @@ def lexicon_of(scores: Scores, words: Iterable[str]) -> Lexicon:
 def without_redundant_words(
     words: Sequence[str], scores: Scores, counts: Mapping[str, int], parser: TreeSource
 ) -> list[str]:
-    """The words less the rare ones, seen once at most, to which the parser gives the same tree: the lexicon is a
-    third smaller, nothing is cut otherwise, and the parser has few words more to score."""
+    """Drop words seen at most once whose tree the parser reproduces. This makes the lexicon a third smaller and
+    changes no segmentation, and the parser has only a few more words to score."""
     rare = sorted(word for word in words if counts.get(word, 0) <= 1 and len(word) > 1)
     pairs = zip(rare, parser.split_scores(rare), strict=True)
     redundant = {word for word, of_parser in pairs if split_depths(of_parser) == split_depths(scores[word])}

@@ -1,1 +1,1 @@
-"""From the trees of the ensemble to the light parser."""
+"""Distil the trees of the ensemble into a small parser."""

@@ -1,6 +1,6 @@
-"""What the parser is distilled from: the trees of words and of their subtrees.
+"""The training data of the parser: the trees of words, and their subtrees.
 
-Shapes: N words in all, W words of a batch, S splits, C spans, M new subtrees.
+Shapes: N words in total, W words in a batch, S splits, C spans, M new subtrees.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DistillationData:
 
     def on_device(self, words: npt.NDArray[np.int64]) -> Tensor:
         numbers = torch.from_numpy(words)
-        # Without waiting for what the device is still doing.
+        # Does not wait for pending work on the device.
         return numbers.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else numbers
 
     def loss(self, parser: Parser, words: npt.NDArray[np.int64]) -> Tensor:
@@ -47,7 +47,7 @@ class DistillationData:
 
     @torch.no_grad()
     def agreement(self, parser: Parser, words: npt.NDArray[np.int64], at_once: int) -> float:
-        """The share of words whose whole tree the parser predicts."""
+        """The share of words whose whole tree the parser predicts correctly."""
         parser.eval()
         agreeing = torch.zeros((), dtype=torch.int64, device=self.device)
         for start in range(0, len(words), at_once):
@@ -60,7 +60,7 @@ class DistillationData:
 
 
 def depths_of_words(scores_of_words: Sequence[Any], words: Sequence[str], device: torch.device | str) -> Tensor:
-    """The depth of every split of every word, 0 behind the last one."""
+    """The depth of every split of every word, padded with 0."""
     splits = max(map(len, words)) - 1
     if len(scores_of_words) != len(words):
         raise TreetokError(f"the parser's teacher gave {len(scores_of_words)} answers for {len(words)} words")
@@ -81,7 +81,7 @@ def depths_of_words(scores_of_words: Sequence[Any], words: Sequence[str], device
 
 
 def subtrees_of(words: list[str], depths_NS: Tensor, chosen: npt.NDArray[np.int64]) -> tuple[list[str], Tensor]:
-    """The subtrees of the chosen words that are not trees of words themselves: their letters and their depths."""
+    """The subtrees of the chosen words that are not words themselves: their letters and their depths."""
     splits = depths_NS.shape[1]
     known = set(words)
     strings: list[str] = []

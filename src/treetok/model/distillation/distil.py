@@ -1,7 +1,7 @@
-"""Distilling the parser: it learns the trees of known words from a teacher, to predict those of other words.
+"""Distil the parser: it learns the trees of known words from a teacher, to predict the trees of other words.
 
-Some words are kept out of training. Half of them tell when to stop, the other half how well the parser agrees with
-its teacher on words it has never seen.
+Some words are held out. Half of them are used for early stopping, the other half to measure how well the parser
+agrees with its teacher on unseen words.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_WATCHED = 5000
 
 @dataclass(frozen=True)
 class Distilled:
-    """The parser, as it is stored; its agreement with the teacher on words it has not seen; and these words."""
+    """The parser as it is stored, its agreement with the teacher on unseen words, and these words."""
 
     parser: ParserTrees
     agreement: Agreement
@@ -36,7 +36,7 @@ class Distilled:
 
 @dataclass(frozen=True)
 class Distillation:
-    """A parser about to be trained; `unseen` are the words to measure it with afterwards."""
+    """A parser ready to be trained; `unseen` are the words to evaluate it on afterwards."""
 
     trainer: ParserTrainer
     morphemes: MorphemeVocabulary
@@ -58,7 +58,7 @@ def distil(
     report: Callable[[DistillationReport], object] | None = None,
     pseudo_trees: Mapping[str, Any] | None = None,
 ) -> Distilled:
-    """A parser that has learned the trees of these words: `prepare_distillation`, trained to the end."""
+    """Train a parser on the trees of these words: `prepare_distillation`, run to the end."""
     distillation = prepare_distillation(teacher, word_counts, morphemes, sizes, config, device, pseudo_trees)
     if not distillation.trainer.run(report or (lambda _: None)):
         raise TreetokError("stopped while distilling the parser")
@@ -74,8 +74,8 @@ def prepare_distillation(
     device: torch.device | str = "cpu",
     pseudo_trees: Mapping[str, Any] | None = None,
 ) -> Distillation:
-    """A parser to be trained on the teacher's trees of these words. `pseudo_trees` are its scores of pseudo-words:
-    they are trained on like words and never held out."""
+    """A parser ready to be trained on the teacher's trees of these words. `pseudo_trees` are the teacher's scores
+    of pseudo-words, which are trained on like words and never held out."""
     sizes, config = sizes or ParserConfig(), config or DistillationConfig()
     words = sorted(word for word in word_counts if SHORTEST_WORD <= len(word) <= config.max_word_length)
     if len(words) < 3:
@@ -103,17 +103,17 @@ def prepare_distillation(
 
 
 def share_out(words: int, config: DistillationConfig) -> tuple[npt.NDArray[np.int64], ...]:
-    """Numbers of the words to train on, to watch, to measure with."""
+    """Indices of the words for training, for early stopping and for the final evaluation."""
     order = np.random.default_rng(config.seed).permutation(words)
     each = max(1, round(words * config.held_out / 2))
     learned = order[2 * each :][: config.max_words]
-    # Enough to tell one percent from the next.
+    # Enough to resolve differences of one percent.
     watched, measured = order[:each][:MAX_WATCHED], order[each : 2 * each]
     return np.sort(learned), np.sort(watched), np.sort(measured)
 
 
 def stored_parser(parser: Parser, morphemes: MorphemeVocabulary) -> ParserTrees:
-    """The parser as it is stored, in few bits and without PyTorch."""
+    """The parser as it is stored: at low precision and without PyTorch."""
     features = features_of(morphemes, parser.config)
     weights = {name: w.detach().cpu().half().numpy() for name, w in parser.state_dict().items()}
     return ParserTrees(with_rounded_tables(weights), parser.config.heads, features.characters, features.morphemes)

@@ -1,4 +1,4 @@
-"""Pseudo-words: strings that look like words, for the parser to learn more trees from than a text has words."""
+"""Pseudo-words: strings that look like words, so that the parser has more trees to learn from than words."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from random import Random
 
 from treetok.sources.tree_agreement import SHORTEST_WORD
 
-# No letter of any word.
+# Occur in no word.
 START, END = "\n" * 4, "\n"
 
 
 def pseudo_words(words: Sequence[str], size: int, seed: int = 0) -> list[str]:
-    """Strings that are no words, sampled from a character 5-gram model of the distinct words. There may be fewer
-    than asked for."""
+    """Strings that are not words, sampled from a character 5-gram model of the distinct words; possibly fewer than
+    `size`."""
     words = [word for word in words if END not in word]
     known, longest = set(words), max(map(len, words), default=0)
     followers: dict[str, list[str]] = {}

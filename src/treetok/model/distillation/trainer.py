@@ -1,6 +1,6 @@
-"""Training the parser on the trees of its teacher, with early stopping and checkpoints.
+"""Train the parser on its teacher's trees, with early stopping and checkpoints.
 
-As in the training of composition models, a step depends on the seed, its number and the parameters alone.
+As when training composition models, a step depends only on the seed, the step number and the parameters.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DistillationConfig:
-    """How long and how to train the parser.
+    """How the parser is trained, and for how long.
 
-    words_per_batch: at most; fewer where there are few words, so that an epoch has `batches_per_epoch`.
-    patience: training ends when agreement has not risen for this many epochs.
-    held_out: the share of words kept out of training.
-    max_words: of more words, this many are drawn to train on.
-    count_power: words are weighted by their count to this power; 0 weights all alike.
-    learn_subtrees: train on every subtree of a word as if it were a word. With greedy decoding the composition
-        model splits a span by its letters alone, so that these are the trees it would give them.
+    words_per_batch: an upper limit; with few words batches are smaller, so that an epoch has `batches_per_epoch`.
+    patience: training ends when agreement has not improved for this many epochs.
+    held_out: the share of words that are held out.
+    max_words: if there are more words, a random sample of this size is trained on.
+    count_power: words are weighted by their count to this power; 0 weights all words equally.
+    learn_subtrees: train on every subtree of a word as if it were a word. With greedy decoding, the composition
+        model splits a span by its letters only, so these are the trees it would give the spans as words.
     max_word_length: longer words are not trained on.
     """
 
@@ -75,7 +75,7 @@ class DistillationConfig:
 
 @dataclass(frozen=True)
 class DistillationReport:
-    """`agreement` is the share of watched words whose whole tree the parser predicts."""
+    """`agreement` is the share of watched words whose whole tree the parser predicts correctly."""
 
     epoch: int
     loss: float
@@ -84,9 +84,9 @@ class DistillationReport:
 
 
 class ParserTrainer:
-    """Trains until agreement on the watched words stops rising; the parser ends as it was when it was highest.
+    """Trains until agreement on the watched words stops improving; the parser ends with its best parameters.
 
-    learned, watched: the words to train on and those that tell when to stop, by their number in `data`.
+    learned, watched: the words for training and for early stopping, as indices into `data`.
     """
 
     def __init__(
@@ -106,17 +106,17 @@ class ParserTrainer:
         self.step = 0
         self.best, self.best_epoch = -1.0, 0
         self.best_parameters: dict[str, torch.Tensor] = {}
-        # A time budget besides the number of epochs; where it is hit, the result depends on the machine.
+        # A time budget in addition to the number of epochs; if it is hit, the result depends on the machine.
         self.seconds = math.inf
         self.seconds_before = 0.0
         self._began = self._saved = time.monotonic()
-        # Of the epoch under way.
+        # Of the current epoch.
         self._loss = torch.zeros((), device=data.device)
         self._batches = 0
 
     @property
     def epoch(self) -> int:
-        """Epochs that are complete."""
+        """The number of complete epochs."""
         return self.step // self.batches_per_epoch
 
     @property
@@ -135,8 +135,8 @@ class ParserTrainer:
         save_seconds: float = 300,
         step_taken: Callable[[int], object] = lambda step: None,
     ) -> bool:
-        """Train to the end, saving now and then. On SIGTERM or Ctrl-C it saves and stops; returns whether it came
-        to the end."""
+        """Train to the end, saving regularly. On SIGTERM or Ctrl-C it saves and stops. Returns whether training
+        finished."""
         with stop_signal() as stopped:
             self._began = self._saved = time.monotonic()
 
@@ -161,12 +161,12 @@ class ParserTrainer:
         return finished
 
     def _done_share(self) -> float:
-        """How much of training is done, by steps or by time."""
+        """The share of training that is done, by steps or by time."""
         steps = self.config.epochs * self.batches_per_epoch
         return max(self.step / steps, self.seconds_spent / self.seconds)
 
     def _run_epoch_until(self, due: Callable[[], bool], step_taken: Callable[[int], object]) -> None:
-        """Steps to the end of the epoch, or until something else is due."""
+        """Train to the end of the epoch, or until `due` returns true."""
         first = self.step % self.batches_per_epoch
         if first == 0:
             self._loss, self._batches = torch.zeros((), device=self.data.device), 0
@@ -205,7 +205,7 @@ class ParserTrainer:
     # ---- checkpoints
 
     def save(self, directory: Path, teacher: str) -> None:
-        """Write a checkpoint. `teacher` identifies what is learned from."""
+        """Write a checkpoint. `teacher` identifies the trees to learn from."""
         progress = {
             "step": self.step,
             "seconds": self.seconds_spent,
@@ -240,7 +240,7 @@ class ParserTrainer:
 
 
 def shuffled_batches(words: I64, lengths: I64, size: int, rng: np.random.Generator) -> list[I64]:
-    """All words once, in batches of words of similar length, which need little padding."""
+    """All words once, in batches of words of similar length, to save padding."""
     shuffled = rng.permutation(words)
     in_order = shuffled[np.argsort(lengths[shuffled], kind="stable")]
     batches = [in_order[start : start + size] for start in range(0, len(in_order), size)]

@@ -1,4 +1,4 @@
-"""From running words to a trainer: number the substrings, plan charts, make the model."""
+"""From running words to a trainer: assign ids to substrings, plan charts, create the model."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from treetok.model.training.trainer import Trainer, TrainingConfig
 
 
 def chart_words(sequence: WordSequence, config: ModelConfig) -> dict[str, int]:
-    """The words that are short enough for a chart, and how often each occurs."""
+    """The words short enough for a chart, with their counts."""
     return {w: c for w, c in sequence.counts().items() if len(w) <= config.max_word_length}
 
 
 def check_corpus(sequence: WordSequence, config: ModelConfig) -> None:
-    """Refuse what nothing can be learned from."""
+    """Raise an error if nothing can be learned from the corpus."""
     if not len(sequence.numbers):
         raise TreetokError("the corpus is empty: there are no words to train on")
     if len(sequence.numbers) < 2:
@@ -55,8 +55,8 @@ def assemble_trainer(
     device: str,
     parser_sizes: ParserConfig | None = None,
 ) -> Trainer:
-    """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; where several
-    processes were joined, it computes the share of this one. `parser_sizes` are for pruned charts."""
+    """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; with several
+    processes, it computes the share of this process. `parser_sizes` is for pruned charts."""
     check_corpus(sequence, config)
     in_parallel = several_processes()
     if in_parallel and config.chart == "pruned":
@@ -91,7 +91,7 @@ def assemble_trainer(
         chart_numbers(sequence, words), settings.validation_share, settings.sequences * settings.words_per_sequence
     )
     maker = batches_of(numbers)
-    # Drawn in advance: where steps are recorded, the next batch is drawn while others are looked at.
+    # Drawn in advance: with recorded steps, the next training batch is drawn during validation.
     in_advance = ReplannedValidationBatches if config.chart == "pruned" else make_validation_batches
     validation_batches = in_advance(batches_of(held_back)) if len(held_back) else []
     trainer: Trainer
@@ -100,7 +100,7 @@ def assemble_trainer(
     elif config.chart == "complete" and device.startswith("cuda"):
         trainer = CudaGraphTrainer(learner, maker, settings, validation_batches)
     else:
-        # The cells of pruned charts depend on the parser of the step before: there is nothing to record.
+        # The cells of pruned charts depend on the parser after the previous step, so steps cannot be recorded.
         if device.startswith("cuda"):
             learner.use_gpu()
         trainer = Trainer(learner, maker, settings, validation_batches)
@@ -109,7 +109,7 @@ def assemble_trainer(
 
 
 def fingerprint_of(sequence: WordSequence, morphemes: MorphemeVocabulary) -> str:
-    """The same for the same text and morphemes, as good as never for others."""
+    """A hash that identifies the text and the morphemes."""
     digest = hashlib.sha256("\n".join(sequence.words).encode("utf-8", "surrogatepass"))
     digest.update(sequence.numbers.tobytes())
     digest.update("\n".join([*morphemes.characters, *morphemes.longer]).encode("utf-8", "surrogatepass"))

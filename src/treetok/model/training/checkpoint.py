@@ -1,4 +1,4 @@
-"""Checkpoints: what is needed to continue exactly where training stopped, in files of moderate size."""
+"""Checkpoints: everything needed to continue exactly where training stopped, in files of moderate size."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from treetok.storage.atomic import find_file, save_atomically
 
 HEAD = "checkpoint.json"
 PARAMETERS = "parameters.safetensors"
-# The two moments of Adam, a file each.
+# The two moments of Adam, one file each.
 MOMENTS = {"exp_avg": "first_moments.safetensors", "exp_avg_sq": "second_moments.safetensors"}
 BEST_PARAMETERS = "best_parameters.safetensors"
 FILES = [HEAD, PARAMETERS, *MOMENTS.values(), BEST_PARAMETERS]
 
 
 def save_checkpoint(trainer: Trainer, directory: Path) -> None:
-    """Write the checkpoint of a trainer; the one that is there survives whatever goes wrong."""
+    """Write a checkpoint of a trainer; if that fails, the previous checkpoint stays intact."""
     progress = {"step": trainer.step, "seconds": trainer.seconds_spent}
     write_checkpoint(directory, trainer.learner, trainer.optimiser, progress, run_of(trainer))
 
 
 def load_checkpoint(trainer: Trainer, directory: Path) -> None:
-    """Continue from a checkpoint: parameters, optimiser and step become what they were."""
+    """Continue from a checkpoint: restore the parameters, the optimiser and the step."""
     progress = read_checkpoint(
         directory, trainer.learner, trainer.optimiser, run_of(trainer), trainer.config.steps
     )
@@ -41,7 +41,7 @@ def load_checkpoint(trainer: Trainer, directory: Path) -> None:
 
 
 def run_of(trainer: Trainer) -> dict[str, Any]:
-    """A checkpoint is of use only to a run of the same model on the same text, morphemes and schedule."""
+    """A checkpoint is valid only for the same model on the same text, morphemes and schedule."""
     return {
         "config": dataclasses.asdict(trainer.learner.config),
         "training": dataclasses.asdict(trainer.config),
@@ -58,8 +58,8 @@ def write_checkpoint(
     run: Mapping[str, Any],
     best: Mapping[str, torch.Tensor] | None = None,
 ) -> None:
-    """progress: how far training is, `step` among it; run: what must be the same where it continues; best: the
-    parameters to keep if nothing better comes."""
+    """progress: how far training has got, including `step`; run: what must be unchanged to continue; best: the
+    best parameters so far."""
     parameters = dict(model.named_parameters())
     contents = {PARAMETERS: safetensors.torch.save({name: p.detach().cpu() for name, p in parameters.items()})}
     for moment, file in MOMENTS.items():
@@ -84,8 +84,8 @@ def read_checkpoint(
     run: Mapping[str, Any],
     last_step: int,
 ) -> dict[str, Any]:
-    """Put a checkpoint into a model and its optimiser; returns its head, with `best` where there are such
-    parameters."""
+    """Load a checkpoint into a model and its optimiser; returns its head, with the best parameters, if saved, as
+    `best`."""
     head_path = find_file(directory, HEAD)
     try:
         head: dict[str, Any] = json.loads(head_path.read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ def put_tensors(
 def read_tensors(
     path: Path, sha256: str, expected: Mapping[str, torch.nn.Parameter], may_lack_some: bool = False
 ) -> dict[str, torch.Tensor]:
-    """The tensors of a file, if they are those of the model in name and shape."""
+    """The tensors in a file, whose names and shapes must match the model."""
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise TreetokError(f"{path} is damaged: its checksum is not the one in {HEAD}")

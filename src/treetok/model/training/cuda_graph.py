@@ -1,7 +1,8 @@
 """Training on a GPU: the forward and backward pass of a step recorded once as a CUDA graph and replayed.
 
-Charts make thousands of small kernels; launched one by one they leave the GPU idle most of the time. Batches have
-one fixed size (`batches/padding.py`), the next one is worked out on a second stream while the recorded step runs.
+Charts need thousands of small kernels; launched one by one, they leave the GPU idle most of the time. Batches are
+padded to a fixed size (`batches/padding.py`); the next one is planned on a second stream while the recorded step
+runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from treetok.model.batches.padding import capacity_for, pad_batch, shape_of
 from treetok.model.training.trainer import Trainer
 
 BATCHES_TO_MEASURE = 12
-# Batches that do not fit are drawn again, with the numbers of steps that no run reaches.
+# Batches that do not fit are redrawn, with step numbers that no run reaches.
 NEXT_TRY = 1_000_000_000
 
 
@@ -33,13 +34,13 @@ def tensors_of(thing: Any) -> list[Tensor]:
 
 
 class CudaGraphTrainer(Trainer):
-    """A trainer whose steps are replayed. Everything else is as in `Trainer`."""
+    """A trainer whose steps are replayed; otherwise like `Trainer`."""
 
     _graph: torch.cuda.CUDAGraph | None = None
     redrawn = 0
 
     def _prepare(self) -> None:
-        """Measure batches, record the step."""
+        """Measure batches and record the step."""
         self.learner.use_gpu()
         self.learner.train()
         measured = (shape_of(self.maker.draw(NEXT_TRY - 1 - number)) for number in range(BATCHES_TO_MEASURE))
@@ -66,7 +67,7 @@ class CudaGraphTrainer(Trainer):
         return stacked
 
     def _draw(self, step: int) -> Batch:
-        """The batch of a step at the fixed size."""
+        """The batch of a step, padded to the fixed size."""
         batch = self.maker.draw(step)
         tries = 0
         while not shape_of(batch).fits(self.capacity):
@@ -91,7 +92,7 @@ class CudaGraphTrainer(Trainer):
 
     def take_step(self) -> Tensor:
         losses = super().take_step()
-        # The next batch is planned while the GPU is still busy with this step.
+        # Plan the next batch while the GPU is still busy with this step.
         with torch.cuda.stream(self._side):
             self._next = (self.step, self._draw(self.step))
         return losses

@@ -1,11 +1,11 @@
-"""Training with several processes, one for each GPU, that together do exactly what one process would do.
+"""Training with several processes, one per GPU, that together compute exactly what one process would.
 
-A batch cannot simply be cut in two: a distinct word is computed once for all places where it stands, and all
-words of the batch are candidates for the next one. So every process draws the whole batch (numbers alone, which
-depend on seed and step) and computes a share of it: the charts of every R-th distinct word, which are sorted by
-length, and the states of every R-th sequence. Word vectors and states are exchanged, gradients and all. A loss is
-divided by the weights of the whole batch and multiplied by the number of processes, so that the mean of gradients,
-which DistributedDataParallel takes, is the gradient of the loss of the whole batch.
+A batch cannot simply be split: a distinct word is computed once for all its occurrences, and all words of the
+batch are candidates for the next word. So every process draws the whole batch (only word ids, which depend on seed
+and step) and computes a share of it: the charts of every R-th distinct word, in order of length, and the states of
+every R-th sequence. Word vectors and states are exchanged, and so are their gradients. A loss is divided by the
+weights of the whole batch and multiplied by the number of processes, so that the mean gradient, which
+DistributedDataParallel computes, is the gradient of the loss of the whole batch.
 
 Shapes: W distinct words, B sequences of T words, D dimensions; R processes (ranks).
 """
@@ -36,8 +36,8 @@ from treetok.torchrun import is_first_process
 
 @contextmanager
 def joined_processes(device: str) -> Iterator[str]:
-    """Join the processes that `torchrun` started, if it did, and leave them in the end. Gives the device of this
-    process: one GPU for each, or the CPU for all.
+    """Join the process group if started by `torchrun`, and leave it at the end. Yields the device of this process:
+    one GPU each, or the CPU for all.
 
     with joined_processes("cuda") as device:
         trainer = assemble_trainer(sequence, config, settings, morphemes, device)
@@ -59,8 +59,8 @@ def joined_processes(device: str) -> Iterator[str]:
     try:
         yield device
     finally:
-        # Trainers that nobody uses any more still hold the group. Its threads have to end here: one that ends
-        # while the interpreter does can abort the process.
+        # Trainers no longer in use still hold the group. Its threads have to end here: a thread that ends during
+        # interpreter shutdown can abort the process.
         gc.collect()
         dist.destroy_process_group()
 
@@ -72,19 +72,19 @@ def several_processes() -> bool:
 
 @dataclass(frozen=True)
 class ShareOfBatch(Batch):
-    """Plan, targets, `chosen_W` and `count_W` are of the words of this process, `words_BT` has its sequences.
-    Words are numbered, and places counted, as in the whole batch, whose sizes are these."""
+    """The plan, the targets, `chosen_W` and `count_W` cover the words of this process, `words_BT` its sequences.
+    Words are numbered and occurrences counted in the whole batch, whose sizes are the fields below."""
 
     whole_words: int
     whole_sequences: int
 
 
 class ShareMaker(BatchMaker):
-    """Makes the share of this process of every batch."""
+    """Makes this process's share of every batch."""
 
     def planned(self, drawn: DrawnWords) -> ShareOfBatch:
         rank, ranks = dist.get_rank(), dist.get_world_size()
-        # So that every process has all parameters to learn: DistributedDataParallel waits for each gradient.
+        # Every process must use all parameters: DistributedDataParallel waits for each gradient.
         if len(drawn.distinct_W) < ranks or self.lengths[drawn.distinct_W[ranks - 1]] < 2:
             raise TreetokError(f"a batch has fewer words of several letters than there are processes ({ranks})")
         mine = DrawnWords(
@@ -109,8 +109,8 @@ class ShareMaker(BatchMaker):
 
 
 class GatherRows(torch.autograd.Function):
-    """Of a table whose every R-th row is here, all rows. The gradient of a row is the sum of what all processes
-    made of it."""
+    """All rows of a table of which this process has every R-th. The gradient of a row is summed over all
+    processes."""
 
     @staticmethod
     def forward(ctx: Any, mine: Tensor, rows: int) -> Tensor:
@@ -123,7 +123,7 @@ class GatherRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        # A copy, also where it is in 32 bits already: it is added to in place.
+        # A copy even if already in 32 bits: all_reduce works in place.
         total = precise(gradients[0]).clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total)
         return total[dist.get_rank() :: dist.get_world_size()].to(gradients[0].dtype), None
@@ -146,15 +146,15 @@ class DistributedReduction(BatchReduction):
         return gather_rows(states_BTD, batch.whole_sequences)
 
     def mean(self, losses: Tensor, weights: Tensor) -> Tensor:
-        """The part of this process, times R: the mean of all processes is that of the whole batch."""
+        """This process's part times R: the mean over processes is the mean over the whole batch."""
         weight = weights.detach().sum()
         dist.all_reduce(weight)
         return (losses * weights).sum() * dist.get_world_size() / weight.clamp_min(1e-9)
 
 
 class DataParallelTrainer(Trainer):
-    """A trainer that has a share of every batch. All processes report the losses of the whole batch, take the same
-    steps and stop after the same one; only the first calls `report` and `save`."""
+    """A trainer that computes a share of every batch. All processes return the losses of the whole batch, take the
+    same steps and stop after the same step; only the first calls `report` and `save`."""
 
     def __init__(
         self,
@@ -175,10 +175,10 @@ class DataParallelTrainer(Trainer):
         bytes_of_gradients = sum(p.numel() * p.element_size() for p in learner.parameters())
         self._parallel = DistributedDataParallel(
             learner,
-            # One bucket: gradients are exchanged after the whole backward pass, never in between the exchanges of
-            # the backward pass itself, whose order must be the same everywhere.
+            # One bucket: gradients are exchanged after the whole backward pass, never between the exchanges of the
+            # backward pass itself, whose order must be the same in all processes.
             bucket_cap_mb=1 + bytes_of_gradients // 2**20,
-            # Those of the language model.
+            # The parameters of the language model are unused without context.
             find_unused_parameters=not learner.config.objective.context,
         )
 
@@ -203,7 +203,7 @@ class DataParallelTrainer(Trainer):
         super()._save_if_sound(lambda trainer: self._save_once(save))
 
     def _save_once(self, save: Callable[[Trainer], object]) -> None:
-        """The first process saves, the others wait: if it fails, all stop."""
+        """The first process saves while the others wait; if it fails, all stop."""
         error: Exception | None = None
         if is_first_process():
             try:

@@ -1,4 +1,4 @@
-"""What training reports, kept: one line of JSON per report and, with tensorboardX, curves for TensorBoard."""
+"""The training log: one line of JSON per report and, with tensorboardX, curves for TensorBoard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treetok.model.training.trainer import StepReport
 
 LINES = "log.jsonl"
 CURVES = "tensorboard"
-# The tags of TensorBoard, which shows curves whose tags begin alike together.
+# TensorBoard tags; curves with the same prefix are shown together.
 TAGS = {
     "character": "loss/character",
     "span": "loss/span",
@@ -31,10 +31,10 @@ TAGS = {
 
 
 class TrainingLog:
-    """The log in a directory; what an earlier run wrote there is kept and continued.
+    """The log in a directory; the log of an earlier run is kept and appended to.
 
-    first_step: the step that training continues from. Curves of later steps, which a run that was killed has drawn
-        and this one draws again, are hidden; their lines stay, and the last line of a step is the one that counts.
+    first_step: the step that training continues from. Points of later steps, logged by a run that was killed and
+        now logged again, are hidden in the curves; their lines stay, and the last line of a step is valid.
 
     with TrainingLog(directory, trainer.step) as log:
         trainer.run(log.write)
@@ -42,12 +42,12 @@ class TrainingLog:
 
     def __init__(self, directory: str | os.PathLike[str], first_step: int = 0) -> None:
         self.directory, self.first_step = Path(directory), first_step
-        # Opened when there is something to write: of several processes only one writes.
+        # Opened on the first write: only one of several processes writes.
         self._curves: Any = None
         self._has_begun = False
 
     def write(self, report: StepReport, further: Mapping[str, object] | None = None) -> None:
-        """Add a report, and further figures to its line."""
+        """Append a report, with further figures in its line."""
         figures = report.figures()
         try:
             if not self._has_begun:
@@ -58,7 +58,7 @@ class TrainingLog:
                 file.write(json.dumps({**figures, **(further or {})}) + "\n")
             if self._curves is not None:
                 for name, tag in TAGS.items():
-                    # Without a parser its loss is 0 throughout: no curve.
+                    # Without a parser its loss is always 0: no curve.
                     if name in figures and (name != "parser" or report.parser):
                         self._curves.add_scalar(tag, figures[name], report.step)
         except OSError as error:
@@ -76,8 +76,8 @@ class TrainingLog:
             )
             return None
         hidden_from = self.first_step + 1 if self.first_step else None
-        # A thread writes the curves: a process that is killed outright loses their last second, but no line.
-        # The suffix tells files of one second apart.
+        # A thread writes the curves: a process that is killed loses the last second of them, but no line.
+        # The suffix distinguishes files created in the same second.
         suffix = f".{time.time_ns()}"
         folder = str(self.directory / CURVES)
         return SummaryWriter(folder, purge_step=hidden_from, flush_secs=1, filename_suffix=suffix)

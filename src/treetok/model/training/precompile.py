@@ -1,4 +1,4 @@
-"""Compiling the kernels while text is still being read: they depend on the model's configuration alone."""
+"""Compile the kernels in the background: they depend only on the model's configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = ["abcd", "abc", "ab", "a"]
 
 
 def precompile_kernels(config: ModelConfig, device: str) -> None:
-    """One small training step. The parameters are zeros, so that no random numbers are drawn."""
+    """Run one small training step. Parameters are zero, so that no random numbers are drawn."""
     with torch.device("meta"):
         learner = TreeLearner(config, 64)
     learner.to_empty(device=device)
@@ -33,7 +33,7 @@ def precompile_kernels(config: ModelConfig, device: str) -> None:
 
 
 def start_precompiling(config: ModelConfig, device: str) -> threading.Thread:
-    """Compile in the background. A trainer that needs a kernel before that compiles it itself."""
+    """Compile in a thread. A trainer that needs a kernel earlier compiles it itself."""
     thread = threading.Thread(target=precompile_kernels, args=(config, device), daemon=True)
     thread.start()
     return thread

@@ -6,7 +6,7 @@ import math
 
 
 def warmup_cosine(position: float, warmup: float, end: float, final_ratio: float = 0.0) -> float:
-    """The factor on the learning rate at `position`, which runs from 0 to `end`.
+    """The learning-rate factor at `position`, which runs from 0 to `end`.
 
     >>> [round(warmup_cosine(position, 10, 100), 2) for position in (0, 5, 10, 55, 100)]
     [0.0, 0.5, 1.0, 0.5, 0.0]

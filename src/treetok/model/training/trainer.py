@@ -1,7 +1,7 @@
 """Training the composition model: one readable loop.
 
-What happens in a step depends on the seed, the step's number and the parameters alone, so that a run that goes on
-from a checkpoint does what an uninterrupted one would have done.
+A step depends only on the seed, the step number and the parameters, so a run that continues from a checkpoint does
+exactly what an uninterrupted run would have done.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from treetok.stop_signal import stop_signal
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Batches of `sequences` times `words_per_sequence` running words; learning rate with warm-up and decay.
+    """Batch size (`sequences` times `words_per_sequence` running words), learning-rate schedule and optimiser.
 
-    parser_learning_rate_factor: the parser of pruned charts has to keep up with its teacher; the paper's learns 20
-        times as fast.
-    final_lr_ratio: what is left of the learning rate at the end.
-    validation_share: the share of the running words, at the end of the corpus, that is never trained on.
+    parser_learning_rate_factor: the parser of pruned charts has to keep up with its teacher; the paper uses a
+        learning rate 20 times as high.
+    final_lr_ratio: the final learning rate relative to the peak.
+    validation_share: the share of the running words, at the end of the corpus, held out for validation.
     """
 
     steps: int = 4000
@@ -52,7 +52,7 @@ class TrainingConfig:
             raise TreetokError(f"learning_rate must be above 0, not {self.learning_rate}")
 
     def learning_rate_at(self, step: int, done: float = 0.0) -> float:
-        """The learning rate of a step; `done` is the share of a time budget that is spent, where there is one.
+        """The learning rate of a step; `done` is the share of the time budget spent, if there is one.
 
         >>> config = TrainingConfig(steps=100, warmup_steps=10, learning_rate=1.0, final_lr_ratio=0.0)
         >>> [round(config.learning_rate_at(step), 3) for step in (0, 9, 55, 100)]
@@ -65,7 +65,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class ValidationLosses:
-    """The losses on words that were held back."""
+    """The losses on held-out words."""
 
     character: float
     span: float
@@ -74,8 +74,8 @@ class ValidationLosses:
 
 @dataclass(frozen=True)
 class StepReport:
-    """Where training stands after a step. `words_per_second` counts the time of steps alone; `seconds_left` takes
-    reports and validation to go on as they did."""
+    """The state of training after a step. `words_per_second` counts only the time of steps; `seconds_left`
+    includes reports and validation at their current pace."""
 
     step: int
     character: float
@@ -85,11 +85,11 @@ class StepReport:
     learning_rate: float
     seconds_left: float
     validation: ValidationLosses | None = None
-    # 0 where there is no parser.
+    # 0 without a parser.
     parser: float = 0.0
 
     def figures(self) -> dict[str, float]:
-        """All figures by name; those of the validation only where there was one."""
+        """All figures by name; validation losses only if there was a validation."""
         figures = {name: value for name, value in vars(self).items() if name != "validation"}
         if self.validation is not None:
             figures |= {f"validation_{name}": loss for name, loss in vars(self.validation).items()}
@@ -105,9 +105,9 @@ class NotANumber(TreetokError):
 
 
 class Trainer:
-    """A learner, its optimiser, and how far they have come.
+    """A learner, its optimiser and the current step.
 
-    validation_batches: the same few batches that every validation looks at, of words that are held back.
+    validation_batches: a few batches of held-out words, the same for every validation.
     """
 
     def __init__(
@@ -121,10 +121,10 @@ class Trainer:
         self.validation_batches = validation_batches
         self.device = next(learner.parameters()).device
         self.step = 0
-        # Tells texts apart: a checkpoint is of no use to another one.
+        # Identifies the text: a checkpoint is not valid for another one.
         self.fingerprint = ""
-        # A time budget: the learning rate decays with time where steps would take longer. The result then depends
-        # on the machine.
+        # A time budget: if all steps would take longer, the learning rate decays with time instead. The result
+        # then depends on the machine.
         self.seconds = math.inf
         self.seconds_before = 0.0
         self._began = time.monotonic()
@@ -143,7 +143,7 @@ class Trainer:
         )
 
     def take_step(self) -> torch.Tensor:
-        """One step; returns its losses, still on the device."""
+        """Take one step; returns its losses, still on the device."""
         torch.manual_seed(mixed_seed(self.config.seed + 1, self.step))
         learning_rate = self.config.learning_rate_at(self.step, self.budget_spent())
         for group in self.optimiser.param_groups:
@@ -155,8 +155,8 @@ class Trainer:
         return self.of_all(losses)
 
     def forward_backward(self) -> torch.Tensor:
-        """The losses of this step's batch, as `Losses.stacked`; leaves their gradients in the parameters. This is
-        what other ways to run a step override."""
+        """The losses of this step's batch, as `Losses.stacked`; leaves their gradients in the parameters. Override
+        this to run steps in another way."""
         self.learner.train()
         losses = self.learn_from(self.maker.draw(self.step))
         self.optimiser.zero_grad(set_to_none=True)
@@ -164,32 +164,32 @@ class Trainer:
         return losses.stacked().detach()
 
     def budget_spent(self) -> float:
-        """The share of the time budget that is spent: 0 without one, 1 when training has to end."""
+        """The share of the time budget spent: 0 without a budget, 1 when training has to end."""
         if math.isinf(self.seconds):
             return 0.0
         return min(1.0, (self.seconds_before + time.monotonic() - self._began) / max(self.seconds, 1e-9))
 
     @property
     def seconds_spent(self) -> float:
-        """Seconds of training, those before the last checkpoint included."""
+        """Seconds of training, including those of earlier runs."""
         return self.seconds_before + time.monotonic() - self._began
 
     def learn_from(self, batch: Batch) -> Losses:
-        """The losses of a batch, from which gradients can be taken."""
+        """The losses of a batch, with gradients."""
         losses: Losses = self.learner(batch)
         return losses
 
     def of_all(self, losses: torch.Tensor) -> torch.Tensor:
-        """The losses of all processes together, where there are several."""
+        """The losses averaged over all processes, if there are several."""
         return losses
 
     def agreed(self, *wishes: bool) -> Sequence[bool]:
-        """What is done where several processes decide together: whatever one of them wishes."""
+        """The joint decision of all processes: true if any of them wishes it."""
         return wishes
 
     @torch.no_grad()
     def validate(self) -> ValidationLosses:
-        """The mean losses on the batches that are held back."""
+        """The mean losses on the held-out batches."""
         was_training = self.learner.training
         self.learner.eval()
         total = torch.zeros(3, device=self.device)
@@ -208,9 +208,9 @@ class Trainer:
         until: int | None = None,
         validate_every: int = 500,
     ) -> bool:
-        """Train to the last step (or to `until`, or until the time budget is spent). Saves now and then and at the
-        end; validates now and then and after the last step of all. On SIGTERM or Ctrl-C it saves and stops;
-        returns whether it came to the end."""
+        """Train to the last step (or to `until`, or until the time budget is spent). Saves regularly and at the
+        end; validates regularly and after the very last step. On SIGTERM or Ctrl-C it saves and stops. Returns
+        whether training finished."""
         last = self.config.steps if until is None else min(until, self.config.steps)
         with stop_signal() as stopped:
             self._began = saved = time.monotonic()
@@ -226,9 +226,9 @@ class Trainer:
                     self._tell(report, self._report(losses, pace, last, validates))
                     pace.reported(self.step)
                 elif self.step == pace.first_step + 1:
-                    # The first step may have to compile and record what the others replay: time the others.
+                    # The first step may have to compile kernels and record the graph: leave it out of the timing.
                     pace.started(self.step)
-                # Looked at after every step: reports may be far apart, or take longer than the time between saves.
+                # Checked after every step: reports may be far apart, or take longer than the time between saves.
                 stop, save_now = self.agreed(stopped.is_set(), time.monotonic() - saved > save_seconds)
                 if stop:
                     break
@@ -257,18 +257,18 @@ class Trainer:
         )
 
     def _tell(self, report: Callable[[StepReport], object], news: StepReport) -> None:
-        """Where there are several processes, one of them reports."""
+        """Call `report`; with several processes, only in the first."""
         report(news)
 
     def _save_if_sound(self, save: Callable[[Trainer], object]) -> None:
-        """The losses of a step say nothing of the parameters after it: look at those before they are kept."""
+        """Save if all parameters are finite: the losses of a step say nothing about the parameters after it."""
         if not all(bool(torch.isfinite(parameter).all()) for parameter in self.learner.parameters()):
             raise NotANumber(self.step)
         save(self)
 
 
 class Pace:
-    """How fast steps are taken: with the time of reports and validation, and without."""
+    """The speed of training, with and without the time of reports and validation."""
 
     def __init__(self, words_per_step: int, step: int) -> None:
         self.words_per_step = words_per_step
@@ -280,7 +280,7 @@ class Pace:
         self._since_report = self._since_step = time.monotonic()
 
     def measured(self, step: int) -> tuple[float, float]:
-        """Words per second of steps alone, and seconds per step, reports and validation included."""
+        """Words per second of steps only, and seconds per step including reports and validation."""
         now, steps = time.monotonic(), max(step - self._step, 1)
         self._measured = now
         return steps * self.words_per_step / max(now - self._since_step, 1e-9), (now - self._since_report) / steps
