@@ -268,19 +268,26 @@ def test_the_run_of_another_training_is_refused(tmp_path, corpus, options, messa
     assert (tmp_path / "member-1.safetensors").read_bytes() == before
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"damaged")])
+def remove(path):
+    path.unlink()
+
+
+def spoil(path):
+    path.write_bytes(b"damaged")
+
+
 @pytest.mark.parametrize(
-    ("file", "stage"),
+    ("file", "stage", "damage"),
     [
-        ("words.tsv", "words"),
-        ("word_ids.safetensors", "words"),
-        ("morphemes-1.json", "morphemes-1"),
-        ("member-2.safetensors", "member-2"),
-        ("trees.safetensors", "trees"),
-        ("parser.safetensors", "parser"),
-        ("unseen_words.txt", "parser"),
-        ("lexicon.safetensors", "lexicon"),
-        ("vocabulary.tsv", "vocabulary"),
+        ("words.tsv", "words", spoil),
+        ("word_ids.safetensors", "words", remove),
+        ("morphemes-1.json", "morphemes-1", spoil),
+        ("member-2.safetensors", "member-2", remove),
+        ("trees.safetensors", "trees", spoil),
+        ("parser.safetensors", "parser", remove),
+        ("unseen_words.txt", "parser", spoil),
+        ("lexicon.safetensors", "lexicon", remove),
+        ("vocabulary.tsv", "vocabulary", spoil),
     ],
 )
 def test_damaged_artefacts_are_made_again(finished_run, tmp_path, file, stage, damage):

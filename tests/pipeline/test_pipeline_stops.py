@@ -16,7 +16,7 @@ from synthetic import Language
 
 TEXT, _ = Language().text(4000)
 # TREETOK_STOPS=20 pytest: more moments, spread over all stages.
-STOPS = int(os.environ.get("TREETOK_STOPS", "4"))
+STOPS = int(os.environ.get("TREETOK_STOPS", "3"))
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]
 # A checkpoint for nearly every step, so that stops fall between checkpoints and a kill loses little.
 CHECKPOINTS = ("--checkpoint-seconds", 0.2)
