@@ -192,3 +192,20 @@ def test_invalid_scores_from_a_source(answer, message):
 
     with pytest.raises(TreetokError, match=message):
         train(["abc abd"], 300, trees=Bad(), profile="uncased")
+
+
+def test_a_stream_of_texts_is_not_kept_in_memory():
+    import tracemalloc
+
+    line = "the walkers walked and the talkers talked " * 500
+
+    def texts():
+        # Every text is another string, 20 MB in all.
+        return (f"{line} {number}" for number in range(1000))
+
+    tracemalloc.start()
+    tokenizer = train(texts(), 300)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+    assert tokenizer.settings["text_sha256"] == train(reversed(list(texts())), 300).settings["text_sha256"]

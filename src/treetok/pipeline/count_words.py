@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.counting import WordCounter, count_words, texts_of
+from treetok.corpus.counting import Text, WordCounter, count_words, paths_or_texts, texts_of
 from treetok.corpus.word_ids import SequenceBuilder, WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
@@ -113,12 +113,52 @@ def frequent_words(counts: Mapping[str, int], min_word_count: int) -> dict[str, 
     return words
 
 
-def fingerprint(items: Any, ordered: bool = True) -> str:
-    """The SHA-256 of a file or text; for several, a hash of their hashes, by default in order."""
-    parts = list(digests(items))
-    if len(parts) == 1:
-        return parts[0].hex()
-    return hashlib.sha256(b"".join(parts if ordered else sorted(parts))).hexdigest()
+def fingerprint(items: Any) -> str:
+    """The SHA-256 of a file or text; of several, a SHA-256 over all of theirs."""
+    return combined(list(digests(items)))
+
+
+def combined(parts: list[bytes]) -> str:
+    return parts[0].hex() if len(parts) == 1 else hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+class HashedCorpus:
+    """A corpus to be read once. Texts from a generator are hashed as they come by, and not kept in memory.
+
+    items: what to read instead of the corpus.
+    """
+
+    def __init__(self, corpus: Any) -> None:
+        found = paths_or_texts(corpus)
+        self._digests: list[bytes] = []
+        self._has_pipe = False
+        if isinstance(found, list):
+            # What was found to be a text stays one, whatever it looks like.
+            self.items: Any = [Text(item) if isinstance(item, str) else item for item in found]
+            for item in self.items:
+                self._add(item)
+        else:
+            self.items = self._hashed(found)
+
+    def _hashed(self, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            self._add(item)
+            yield item
+
+    def _add(self, item: Any) -> None:
+        # A pipe can be read only once.
+        if (
+            isinstance(item, os.PathLike)
+            and Path(item).exists()
+            and not (Path(item).is_file() or Path(item).is_dir())
+        ):
+            self._has_pipe = True
+        else:
+            self._digests += digests([item])
+
+    def sha256(self) -> str:
+        """As `fingerprint`, in any order of files and texts; empty where part of the text came from a pipe."""
+        return "" if self._has_pipe else combined(sorted(self._digests))
 
 
 def digests(items: Any) -> Iterator[bytes]:

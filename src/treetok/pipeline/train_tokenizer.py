@@ -15,7 +15,7 @@ from treetok.corpus.counting import to_be_read_twice
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
 from treetok.pipeline.artefacts import WORD_COUNTS
-from treetok.pipeline.count_words import CountedText, count_text, fingerprint, frequent_words
+from treetok.pipeline.count_words import CountedText, HashedCorpus, count_text, fingerprint, frequent_words
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.ready_trees import TreesOfText, check_source, ready_trees
 from treetok.pipeline.run_directory import Made, Run, StageRecord
@@ -73,9 +73,14 @@ def train(
 def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Trained:
     """Train with ready-made trees; no run directory is needed."""
     check_source(options)
-    items = corpus if isinstance(corpus, Mapping) else to_be_read_twice(corpus, options.text_column)
-    run = Run.open(None, {"text": fingerprint(items, ordered=False)}, resume=False)
-    text = count_text(items, options, run, progress)
+    run = Run.open(None, {}, resume=False)
+    if isinstance(corpus, Mapping):
+        text = count_text(corpus, options, run, progress)
+        run.identity["text"] = fingerprint(corpus)
+    else:
+        hashed = HashedCorpus(corpus)
+        text = count_text(hashed.items, options, run, progress)
+        run.identity["text"] = hashed.sha256()
     words = frequent_words(text.counts, options.min_word_count)
     letters = counts_by_letters(words, profile_named(options.profile))
     return finish(options, run, text, words, ready_trees(letters, options, progress), progress)
@@ -152,7 +157,7 @@ def finish(
         "words_in_corpus": sum(words.values()),
         "distinct_words": len(words),
         "dropped_words": text.figures["dropped_words"],
-        "text_sha256": run.identity["text"],
+        **({"text_sha256": run.identity["text"]} if run.identity["text"] else {}),
         "stages": {name: run.records[name].figures for name in sorted(run.records)},
         "versions": versions(options),
     }
