@@ -67,7 +67,7 @@ def test_the_vocabulary_is_that_of_the_construction():
     tokenizer = train(words, 22, trees=source, profile="uncased")
     trees = [(word, source.split_scores([word])[0], count) for word, count in words.items()]
     assert dict(tokenizer.state.entries) == build_vocabulary(trees, 22 - 5)
-    for choice in ({"vocab": "paper"}, {"vocab": "compact", "alignment": 1}):
+    for choice in ({"vocab": "paper"}, {"vocab": "compact", "alignment": 1}, {"vocab": "compact", "alignment": 0}):
         tokenizer = train(words, 22, trees=source, profile="uncased", **choice)
         options = {"method": choice["vocab"], "alignment": choice.get("alignment")}
         assert dict(tokenizer.state.entries) == build_vocabulary(trees, 22 - 5, **options)

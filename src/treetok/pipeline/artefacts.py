@@ -18,7 +18,6 @@ from treetok.sources.parser import ParserTrees
 from treetok.storage.load import lexicon_of_arrays
 from treetok.storage.save import lexicon_as_bytes
 from treetok.storage.vocab_tsv import escape_token, unescape_token
-from treetok.tree import split_depths
 
 Value = TypeVar("Value")
 
@@ -89,11 +88,6 @@ def lexicon_scores(lexicon: Lexicon) -> dict[str, list[int]]:
     ends = accumulate((lexicon.lengths.astype(np.int64) - 1).tolist(), initial=0)
     spans = pairwise(ends)
     return {word: depths[start:end] for word, (start, end) in zip(lexicon.words(), spans, strict=True)}
-
-
-def as_depth_scores(scores: Sequence[float]) -> list[int]:
-    """The scores of a tree as they are read back from a file: the negative depth of every split."""
-    return [-depth for depth in split_depths(scores)]
 
 
 WORD_COUNTS: Format[Mapping[str, int]] = Format(dump_counts, load_counts)

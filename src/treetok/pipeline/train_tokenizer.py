@@ -153,7 +153,7 @@ def finish(
     settings = {
         **trees.facts,
         "seed": options.seed,
-        **{name: value for name, value in chosen.items() if name in SHOWN and value not in (None, 0)},
+        **{name: value for name, value in chosen.items() if name in SHOWN and value is not None},
         "words_in_corpus": sum(words.values()),
         "distinct_words": len(words),
         "dropped_words": text.figures["dropped_words"],

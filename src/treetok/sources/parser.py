@@ -30,7 +30,7 @@ MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
 NORM_EPSILON = np.float32(1e-5)
 MORPHEME_TABLES = ("begin", "inside", "end")
 FACTOR = "{}.factor"
-# Six bits: agreement with the teacher on unseen words is the same as with sixteen (docs/training.md).
+# Six bits: agreement with the teacher on unseen words is the same as with sixteen (docs/lab-notes.md).
 LARGEST_INTEGER = 31
 
 

@@ -38,7 +38,7 @@ def precise(x: Tensor) -> Tensor:
 
 class TakeRows(torch.autograd.Function):
     """`index_select` that accumulates its gradient in 32 bits: more accurate than in 16, where it also took a
-    seventh of a training step (docs/training.md)."""
+    seventh of a training step (docs/lab-notes.md)."""
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Tensor) -> Tensor:
