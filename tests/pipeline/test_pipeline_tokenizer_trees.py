@@ -41,6 +41,10 @@ def test_the_trees_of_another_profile():
     assert mine.tree("windsurfing") == uncased.tree("windsurfing")
     # Accents are stripped there, and looked at here.
     assert mine.tree("Café").scores() == uncased.tree("cafe").scores()
+    # Also where the text has the word only once.
+    once = train("en-uncased", [f"{TEXT} éclair"], vocab_size=300, profile="lossless")
+    assert once.state.lexicon.scores("éclair") is not None
+    assert once.tree("éclair").scores() == uncased.tree("eclair").scores()
     assert mine.decode(mine.encode(TEXT)) == TEXT
     assert train("en", profile="uncased", vocab_size=70).tree("paperbacks") == TreeTokenizer.load("en").tree(
         "paperbacks"

@@ -17,11 +17,3 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"{Path(sys.argv[0]).name}: {what}")
     except TreetokError as error:
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")
-
-
-def text_of(path: Path) -> str:
-    """Read a small text file."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise TreetokError(f"{path} is not UTF-8") from None

@@ -43,9 +43,10 @@ class TreesOfText:
     prior: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Progress) -> TreesOfText:
-    """The trees of words, which are given as their letters with counts."""
-    source = source_of(options)
+def ready_trees(
+    source: TreeSource | None, letters: Mapping[str, int], options: TrainOptions, progress: Progress
+) -> TreesOfText:
+    """The trees of words, which are given as their letters with counts; `source` is what `checked_source` gave."""
     if source is None:
         return trees_from_counts(letters, options, progress)
     if isinstance(source, TokenizerState):
@@ -56,11 +57,13 @@ def ready_trees(letters: Mapping[str, int], options: TrainOptions, progress: Pro
     return TreesOfText(scores, source, lexicon, {"trees": f"custom ({type(source).__name__})"})
 
 
-def check_source(options: TrainOptions) -> None:
-    """Reject a tokenizer that does not exist, or a prior it cannot provide, before any text is read."""
+def checked_source(options: TrainOptions) -> TreeSource | None:
+    """The source of the trees. A tokenizer that does not exist, or a prior it cannot provide, is rejected before
+    any text is read."""
     source = source_of(options)
     if isinstance(source, TokenizerState):
         scaled_prior(source, options, 0)
+    return source
 
 
 def source_of(options: TrainOptions) -> TreeSource | None:
@@ -96,14 +99,18 @@ def trees_from_tokenizer(
     prior = scaled_prior(state, options, sum(letters.values()))
     everything = sorted({*letters, *(profile.letters(string) for string in prior)})
     scores = score_words(state, everything, progress)
-    # A word seen once gets the same tree from the tokenizer's own source.
+    # A word seen once gets the same tree from the inherited lexicon or source, unless it is spelled differently
+    # there (an accent that the other profile strips).
+    align = profile_named(state.profile).align
     assert options.lexicon_size is not None
-    kept = [word for word in most_frequent(letters, options.lexicon_size) if letters[word] > 1]
-    handed_on = lexicon_scores(state.lexicon)
+    frequent = most_frequent(letters, options.lexicon_size)
+    kept = [word for word in frequent if len(word) > 1 and (letters[word] > 1 or align(word) != word)]
+    inherited = lexicon_scores(state.lexicon)
     room = max(options.lexicon_size - len(kept), 0)
-    further = [word for word in handed_on if word not in letters or letters[word] == 1][:room]
+    is_kept = set(kept)
+    further = [word for word in inherited if word not in is_kept][:room]
     lexicon = Lexicon.from_scores(
-        {word: handed_on[word] for word in further} | {word: scores[word] for word in kept if len(word) > 1}
+        {word: inherited[word] for word in further} | {word: scores[word] for word in kept}
     )
     name = options.trees if isinstance(options.trees, str) else "a tokenizer"
     facts = {

@@ -17,7 +17,7 @@ from treetok.errors import TreetokError
 from treetok.pipeline.artefacts import WORD_COUNTS
 from treetok.pipeline.count_words import CountedText, HashedCorpus, count_text, fingerprint, frequent_words
 from treetok.pipeline.options import TrainOptions
-from treetok.pipeline.ready_trees import TreesOfText, check_source, ready_trees
+from treetok.pipeline.ready_trees import TreesOfText, checked_source, ready_trees
 from treetok.pipeline.run_directory import Made, Run, StageRecord
 from treetok.pipeline.time_budget import Budget
 from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room
@@ -72,7 +72,7 @@ def train(
 
 def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Trained:
     """Train with ready-made trees; no run directory is needed."""
-    check_source(options)
+    source = checked_source(options)
     run = Run.open(None, {}, resume=False)
     if isinstance(corpus, Mapping):
         text = count_text(corpus, options, run, progress)
@@ -83,7 +83,7 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
         run.identity["text"] = hashed.sha256()
     words = frequent_words(text.counts, options.min_word_count)
     letters = counts_by_letters(words, profile_named(options.profile))
-    return finish(options, run, text, words, ready_trees(letters, options, progress), progress)
+    return finish(options, run, text, words, ready_trees(source, letters, options, progress), progress)
 
 
 def train_neural(
