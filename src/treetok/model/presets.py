@@ -72,22 +72,22 @@ class Preset:
 # Another seed with the same morphemes does not help; other morphemes do (docs/lab-notes.md).
 BPE = MorphemeConfig("bpe", 10_000)
 UNIGRAM = MorphemeConfig("unigram", 10_000, count_power=0.5)
-STEMS = MorphemeConfig("stems", 13_000, count_power=0.5)
+LARGE_UNIGRAM = MorphemeConfig("unigram", 20_000, count_power=0.5)
+HUGE_UNIGRAM = MorphemeConfig("unigram", 40_000, count_power=0.5)
 # Strings suggested by the trees of the members before it.
 TREES = MorphemeConfig("trees", 24_000)
-LARGE_UNIGRAM = MorphemeConfig("unigram", 20_000, count_power=0.5)
 
 PRESETS = {
     "best": Preset(
         training=TrainingConfig(steps=2600),
-        ensemble=(BPE, UNIGRAM, STEMS, TREES, LARGE_UNIGRAM),
+        ensemble=(BPE, UNIGRAM, HUGE_UNIGRAM, TREES, LARGE_UNIGRAM),
         parser=ParserConfig(dimension=128, hidden=256),
         distillation=DistillationConfig(epochs=15, dropout=0.1),
         pseudo_words=900_000,
     ),
     "fast": Preset(
         training=TrainingConfig(steps=3000),
-        ensemble=(BPE, UNIGRAM, STEMS),
+        ensemble=(BPE, UNIGRAM, HUGE_UNIGRAM),
         parser=ParserConfig(dimension=128, hidden=256),
         distillation=DistillationConfig(epochs=20, dropout=0.1),
         pseudo_words=600_000,
