@@ -47,6 +47,7 @@ def main() -> None:
                 options.vocab_size,
                 model,
                 model.profile,
+                profile_version=model.state.profile_version,
                 progress=False,
                 prior=0,
                 **choice,

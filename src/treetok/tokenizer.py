@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, whole_number
 from treetok.sources import TreeSource
-from treetok.text import check_encodable, profile_named
+from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores, with_leading_space
 
@@ -51,7 +51,7 @@ class TreeTokenizer:
     def __init__(self, state: TokenizerState) -> None:
         """Most users want `load` or `train`."""
         self.state = state
-        self._profile = profile_named(state.profile)
+        self._profile = state.text_profile
         self._table = state.table
         self._segmenter = state.segmenter()
         self._word_cache: dict[str, tuple[int, ...]] = {}

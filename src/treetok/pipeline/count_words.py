@@ -17,7 +17,7 @@ from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.run_directory import Made, Run
 from treetok.progress import Progress
-from treetok.text import Profile, check_encodable, profile_named
+from treetok.text import Profile, check_encodable
 
 WORDS, IDS, LEXICON_WORDS, FIGURES = "words.tsv", "word_ids.safetensors", "lexicon_words.tsv", "words.json"
 
@@ -45,14 +45,14 @@ def count_text(
     corpus: Any, options: TrainOptions, run: Run, progress: Progress, max_words: int = 0
 ) -> CountedText:
     """Read the corpus once. `max_words` is the maximum number of running words to keep, in order; 0 keeps none."""
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     formats: dict[str, Format[Any]] = {WORDS: WORD_COUNTS, FIGURES: JSON}
     if max_words:
         formats |= {IDS: WORD_IDS, LEXICON_WORDS: WORD_COUNTS}
     inputs = {
         "text": run.identity.get("text"),
         "lexicon_text": fingerprint(options.lexicon_text),
-        "profile": options.profile,
+        "profile": [options.profile, options.profile_version],
         "text_column": options.text_column,
         "memory_limit": options.memory_limit,
         "max_words": max_words,

@@ -25,7 +25,6 @@ from treetok.progress import Progress, Stopped
 from treetok.segment import Segmenter
 from treetok.sources.tree_agreement import segmentation_agreement
 from treetok.stop_signal import stop_signal
-from treetok.text import profile_named
 from treetok.tokenizer_state import TokenizerState
 from treetok.torchrun import is_first_process
 from treetok.version import __version__
@@ -82,7 +81,7 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
         text = count_text(hashed.items, options, run, progress)
         run.identity["text"] = hashed.sha256()
     words = frequent_words(text.counts, options.min_word_count)
-    letters = counts_by_letters(words, profile_named(options.profile))
+    letters = counts_by_letters(words, options.text_profile)
     return finish(options, run, text, words, ready_trees(source, letters, options, progress), progress)
 
 
@@ -104,7 +103,13 @@ def train_neural(
     budget = Budget(options.minutes)
     neural = NeuralTraining.prepare(options, budget, progress)
     items = to_be_read_twice(corpus, options.text_column)
-    identity = {"text": fingerprint(items), "profile": options.profile, "seed": options.seed, **neural.identity()}
+    identity = {
+        "text": fingerprint(items),
+        "profile": options.profile,
+        "profile_version": options.profile_version,
+        "seed": options.seed,
+        **neural.identity(),
+    }
     run = Run.open(directory, identity, resume, is_first_process())
     text = count_text(items, options, run, progress, neural.preset.max_words)
     budget.counting_seconds = run.records["words"].seconds
@@ -139,7 +144,7 @@ def finish(
         vocabulary = choose_vocabulary(options, room, words, trees.scores, progress, trees.prior)
         figures: dict[str, Any] = {"tokens": len(vocabulary) + room.outside}
         if trees.unseen_words:
-            in_text = profile_named(options.profile).in_running_text
+            in_text = options.text_profile.in_running_text
             segmenter = Segmenter(vocabulary, fewest_tokens)
             alike = segmentation_agreement(trees.source, trees.scores, segmenter, trees.unseen_words, in_text)
             figures["parser_agreement_unseen"] = round(alike, 4)
@@ -163,6 +168,7 @@ def finish(
     }
     state = TokenizerState(
         profile=options.profile,
+        profile_version=options.text_profile.version,
         entries=in_order_of_ids(room.base, vocabulary),
         special_tokens=room.specials,
         lexicon=trees.lexicon,

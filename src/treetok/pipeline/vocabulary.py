@@ -13,7 +13,7 @@ from treetok.lexicon import Lexicon
 from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
-from treetok.text import Profile, check_encodable, profile_named
+from treetok.text import Profile, check_encodable
 from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import split_depths, with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
@@ -39,14 +39,14 @@ class Room:
 
 def check_size(options: TrainOptions) -> None:
     """Reject a vocabulary size that is too small for any text, before text is read."""
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     needed = len(base_entries(profile.byte_fallback)) + len(special_token_ids(profile, options.special_tokens))
     if options.vocab_size < needed:
         raise TreetokError(too_small(options.vocab_size, 0, needed))
 
 
 def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     specials = special_token_ids(profile, options.special_tokens)
     room = Room(
         specials, base_entries(profile.byte_fallback), covering_characters(words, options.character_coverage)
@@ -76,7 +76,7 @@ def choose_vocabulary(
     words: the words of the text; scores: the split scores of their letters (and of the prior's).
     prior: strings with counts, treated like words of the text.
     """
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     counts = Counter({word: count for word, count in words.items() if room.alphabet.issuperset(word)})
     # A character still gets its token if all its words contain some other character outside the alphabet.
     lone_characters = room.alphabet.difference(*counts)
