@@ -186,8 +186,25 @@ def test_training_reads_standard_input(tmp_path):
 def test_a_failed_training_leaves_the_old_model(model, tmp_path):
     before = {path.name: path.read_bytes() for path in model.iterdir()}
     (tmp_path / "bad.txt").write_bytes(b"\xff\n")
-    assert run("train", tmp_path / "bad.txt", "-o", model)[0] == 1
+    assert run("train", tmp_path / "bad.txt", "-o", model, "--trees", "counts", "--force")[0] == 1
     assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+
+
+def test_a_tokenizer_is_replaced_only_by_force(tmp_path, capsys):
+    corpus, out = tmp_path / "corpus.txt", tmp_path / "m"
+    corpus.write_text("low lower lowest\n", encoding="utf-8")
+    command = ["train", str(corpus), "-o", str(out), "--trees", "counts", "--vocab-size"]
+    assert main([*command, "262"]) == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    # There is no run to resume here.
+    for options in ([], ["--resume"]):
+        capsys.readouterr()
+        assert main([*command, "263", *options]) == 1
+        expected = f"treetok: {out} already has a tokenizer: pass --force to replace it\n"
+        assert capsys.readouterr() == ("", expected)
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert main([*command, "263", "--force"]) == 0
+    assert TreeTokenizer.load(out).vocab_size == 263
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,8 @@ def test_progress_is_reported_to_a_function():
         (["a b"], {"memory_limit": "4GB"}, "memory_limit must be a whole number"),
         (["a b"], {"pruning_rate": None}, "pruning_rate must be a number"),
         (["a b"], {"trees": LeftBranching}, "trees of type type have no split_scores"),
+        ("a b", {"trees": "nothing"}, r"cannot be a single string \('a b'\): pass pathlib.Path"),
+        ("a b", {"trees": "neural"}, "cannot be a single string"),
         (7, {}, "a corpus must be paths, texts or word counts, not int"),
     ],
 )

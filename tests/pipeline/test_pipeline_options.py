@@ -83,10 +83,10 @@ def test_there_is_one_set_of_defaults():
             assert parameter.default == defaults[name], name
     # The command hands on what is given and nothing else.
     given = vars(make_parser().parse_args(["train", "text.txt", "-o", "out"]))
-    assert given.keys() == {"corpus", "output", "quiet", "resume", "run"}
+    assert given.keys() == {"corpus", "output", "quiet", "resume", "force", "run"}
     # Every option of the command is one of the options, or about the command itself.
     command = next(a for a in make_parser()._actions if isinstance(a, argparse._SubParsersAction)).choices["train"]
-    named = {action.dest for action in command._actions} - {"help", "corpus", "output", "quiet", "resume"}
+    named = {action.dest for action in command._actions} - {"help", "corpus", "output", "quiet", "resume", "force"}
     assert named == set(defaults)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.counting import Text, WordCounter, count_words, paths_or_texts, texts_of
+from treetok.corpus.counting import WordCounter, count_words, paths_or_texts, texts_of
 from treetok.corpus.word_ids import SequenceBuilder, WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
@@ -133,8 +133,7 @@ class HashedCorpus:
         self._digests: list[bytes] = []
         self._has_pipe = False
         if isinstance(found, list):
-            # What was found to be a text stays one, whatever it looks like.
-            self.items: Any = [Text(item) if isinstance(item, str) else item for item in found]
+            self.items: Any = found
             for item in self.items:
                 self._add(item)
         else:

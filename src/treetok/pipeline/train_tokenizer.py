@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treetok.corpus.counting import to_be_read_twice
+from treetok.corpus.counting import check_corpus, to_be_read_twice
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
 from treetok.pipeline.artefacts import WORD_COUNTS
@@ -47,21 +47,23 @@ def train(
     *,
     directory: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    force: bool = False,
     progress: bool | Callable[[str, int, int | None], object] = False,
 ) -> Trained:
-    """Run all stages. `directory` and `resume` are for neural trees only."""
+    """Run all stages. `directory`, `resume` and `force` are for neural trees only."""
     check_size(options)
+    check_corpus(corpus)
     shown = Progress(progress if is_first_process() else False)
     if not options.is_neural:
-        if directory is not None or resume:
-            raise TreetokError("directory and resume are for trees='neural' alone")
+        if directory is not None or resume or force:
+            raise TreetokError("directory, resume and force are for trees='neural' alone")
         return train_quickly(corpus, options, shown)
     if isinstance(corpus, Mapping):
         raise TreetokError("trees='neural' are learned from running text, not from word counts")
     with stop_signal() as stopped:
         shown.is_stopping = stopped.is_set
         try:
-            return train_neural(corpus, options, directory, resume, shown)
+            return train_neural(corpus, options, directory, resume, force, shown)
         except Stopped as error:
             kept = (
                 "nothing was kept" if directory is None else f"{directory} has what is done; go on with --resume"
@@ -90,6 +92,7 @@ def train_neural(
     options: TrainOptions,
     directory: str | os.PathLike[str] | None,
     resume: bool,
+    force: bool,
     progress: Progress,
 ) -> Trained:
     """Train with trees learned from the text."""
@@ -110,7 +113,7 @@ def train_neural(
         "seed": options.seed,
         **neural.identity(),
     }
-    run = Run.open(directory, identity, resume, is_first_process())
+    run = Run.open(directory, identity, resume, is_first_process(), force)
     text = count_text(items, options, run, progress, neural.preset.max_words)
     budget.counting_seconds = run.records["words"].seconds
     words = frequent_words(text.counts, options.min_word_count)
