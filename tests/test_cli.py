@@ -1,6 +1,8 @@
+import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,7 +55,38 @@ def test_files_and_standard_input_in_turn(model, tmp_path):
     (tmp_path / "b").write_text("two", encoding="utf-8")
     status, ids, _ = run("encode", tmp_path / "a", "-", tmp_path / "b", "--model", model, text=b"three\n")
     assert status == 0
-    assert run("decode", "--model", model, text=ids.encode())[1] == "one\nthree\ntwo\n"
+    assert run("decode", "--model", model, text=ids.encode())[1] == "one\nthree\ntwo"
+    # A file is a line at least, also where its last line does not end.
+    status, ids, _ = run("encode", tmp_path / "b", tmp_path / "a", tmp_path / "b", "--model", model)
+    assert run("decode", "--model", model, text=ids.encode())[1] == "two\none\ntwo"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "\n\n",
+        "one",
+        "one\n",
+        "one\n\n",
+        "\none",
+        "a\r\nb\r\n",
+        "a\r\nb\r",
+        "\r",
+        " ",
+        "\ufeffa\x00\n\x0c東",
+    ],
+)
+def test_the_pipe_gives_back_every_byte(monkeypatch, capfdbinary, text):
+    def output(command, given):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given)))
+        assert main([command, "--model", "en"]) == 0
+        return capfdbinary.readouterr().out
+
+    ids = output("encode", text.encode())
+    assert ids.count(b"\n") == text.count("\n")
+    assert output("decode", ids) == text.encode()
 
 
 def test_tokens_show_spaces_and_controls():

@@ -124,9 +124,24 @@ def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) ->
         seen.add(name)
         if is_base_name(name):
             raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
+        if could_be_a_piece(name, profile):
+            raise TreetokError(
+                f"{name!r} cannot be a special token: it is ordinary text, and could become an ordinary token;"
+                f" set it apart, as in {'<|' + name.strip() + '|>'!r}"
+            )
     if not profile.byte_fallback and UNKNOWN not in names:
         names.append(UNKNOWN)
     return {name: number for number, name in enumerate(names)}
+
+
+def could_be_a_piece(name: str, profile: Profile) -> bool:
+    """Whether a string can be a piece of some word: then it is a word by itself, or part of a run of spaces.
+
+    >>> from treetok.text import profile_named
+    >>> could_be_a_piece(" cat", profile_named("lossless")), could_be_a_piece("<|cat|>", profile_named("lossless"))
+    (True, False)
+    """
+    return name.isspace() or profile.split(name) == [name]
 
 
 def scores_of_word(word: str, profile: Profile, scores_of_letters: Scores) -> Sequence[float]:
