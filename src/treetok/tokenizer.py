@@ -102,7 +102,7 @@ class TreeTokenizer:
             words to counts. A lone string could be either and is refused: pass Path(name) or [text].
         vocab_size: total number of ids, including special tokens (and bytes, in `lossless`). If the text is too
             small to support that many, the vocabulary is smaller and a warning is issued.
-        trees: "neural" (learned from the text; needs `pip install 'treetok[train]'`), "counts" (instant, with
+        trees: "neural" (learned from the text; needs PyTorch), "counts" (instant, with
             less morphology), a tokenizer whose trees are reused (an object, a shipped name or a directory), or
             any object with `split_scores(words)`.
         directory: where the stages of neural training keep their artefacts and checkpoints; None keeps none.

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from minute import MINUTE, files_of  # noqa: E402
 from synthetic import Language  # noqa: E402

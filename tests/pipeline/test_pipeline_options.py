@@ -110,7 +110,7 @@ def test_an_option_that_does_not_exist_names_the_nearest():
     ],
 )
 def test_bad_input_is_one_clear_line(tmp_path, monkeypatch, capsys, arguments, message):
-    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("walkers walked talkers talked\n" * 9, encoding="utf-8")
     (tmp_path / "bad.toml").write_text("[training\nsteps = 3\n", encoding="utf-8")

@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
     add(
         "--trees",
         metavar="neural|counts|MODEL",
-        help="neural (default; learned from the text, needs treetok[train]), counts (instant, less morphology), or"
+        help="neural (default; learned from the text, needs PyTorch), counts (instant, less morphology), or"
         " a shipped name or directory: reuse the trees of that tokenizer (a minute on a CPU)",
     )
     add("--profile", help="lossless (default) or uncased")

@@ -14,6 +14,7 @@ import numpy as np
 from treetok.corpus.counting import check_corpus, to_be_read_twice
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
+from treetok.install_hint import install_hint
 from treetok.pipeline.artefacts import WORD_COUNTS
 from treetok.pipeline.count_words import CountedText, HashedCorpus, count_text, fingerprint, frequent_words
 from treetok.pipeline.options import TrainOptions
@@ -100,7 +101,7 @@ def train_neural(
         from treetok.pipeline.neural import NeuralTraining
     except ImportError as error:
         raise TreetokError(
-            f"trees='neural' need {error.name}: pip install 'treetok[train]', or choose trees='counts' or those of"
+            f"trees='neural' need {error.name}: {install_hint('train')}, or choose trees='counts' or those of"
             " a tokenizer, as trees='en'"
         ) from None
     budget = Budget(options.minutes)
