@@ -16,8 +16,9 @@ UNSPACED_BLOCKS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff"
     "\uff66-\uff9f\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
 )
-# A run of such letters, often a whole sentence, is cut into words of at most this many. On Chinese text, 8 takes a
-# third of the time of no limit and 1 % more tokens; 16 saves little time, 4 takes 6 % more tokens.
+# A run of such letters, often a whole sentence, is cut into words of at most this many. On Chinese text, 8 saves
+# most of the time of training and takes 1 % more tokens; 16 saves little, 4 takes 6 % more tokens
+# (docs/lab-notes.md).
 LONGEST_UNSPACED = 8
 
 # Similar to GPT-4: English contractions, letters and punctuation with an optional leading space, up to three
