@@ -178,7 +178,7 @@ def test_missing_packages_are_named(monkeypatch, tmp_path):
         train_baseline("bpe", {"a": 1}, 10, "uncased")
     with pytest.raises(TreetokError, match="pip install tokenizers morfessor matplotlib"):
         train_morfessor({"a": 1}, "uncased")
-    for spec, package in ("x.json", "eval"), ("x.model", "sentencepiece"), ("tiktoken:gpt2", "tiktoken"):
+    for spec, package in ("x.json", "tokenizers"), ("x.model", "sentencepiece"), ("tiktoken:gpt2", "tiktoken"):
         with pytest.raises(TreetokError, match=f"pip install .*{package}"):
             load_tokenizer(spec)
 
