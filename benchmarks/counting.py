@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from treetok.corpus import count_words
 from treetok.text import PROFILES, profile_named
@@ -15,7 +16,7 @@ from treetok.text import PROFILES, profile_named
 
 def run_profile(path: str, profile: str) -> dict[str, object]:
     start = time.perf_counter()
-    counts = count_words(path, profile_named(profile)).counts()
+    counts = count_words(Path(path), profile_named(profile)).counts()
     return {
         "profile": profile,
         "words": sum(counts.values()),

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from treetok.corpus import count_words
@@ -26,7 +27,7 @@ from treetok.vocabulary import DEFAULT_METHOD, METHODS, SharedNodes, build_vocab
 
 def corpus_words(path: str, types: int) -> dict[str, int]:
     """The most frequent words of a corpus, uncased."""
-    counts = count_words(path, profile_named("uncased")).counts()
+    counts = count_words(Path(path), profile_named("uncased")).counts()
     if len(counts) < types:
         sys.exit(f"{path} has only {len(counts)} types")
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:types])

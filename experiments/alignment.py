@@ -47,6 +47,7 @@ def main() -> None:
                 options.vocab_size,
                 model,
                 model.profile,
+                profile_version=model.state.profile_version,
                 progress=False,
                 prior=0,
                 **choice,
@@ -54,8 +55,8 @@ def main() -> None:
             tokenizers.append(NamedTreeTokenizer(tokenizer, name))
             stage.at(number)
     gold = [read_gold(path) for path in options.gold]
-    text = read_text(options.text, split_sentences=True)
-    comparison = compare(tokenizers, gold, texts=[text], notes=lineup.notes, progress=progress)
+    texts = [read_text(path, split_sentences=True) for path in options.text]
+    comparison = compare(tokenizers, gold, texts=texts, notes=lineup.notes, progress=progress)
     report_comparison(options.out, "Alignment against compression", comparison)
 
 

@@ -46,7 +46,7 @@ def add_gold(parser: argparse.ArgumentParser) -> None:
 
 
 def add_text(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--text", required=True, help="held-out text")
+    parser.add_argument("--text", action="append", required=True, help="held-out text; may be repeated")
 
 
 def add_title(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ def main() -> None:
     lineup = lineup_of(options)
     profile = lineup.profile
     for model in lineup.models:
-        if profile_of(model) != profile.name:
+        if profile_of(model) is not profile:
             raise TreetokError(f"{model.name} does not split text as the profile {profile.name} does")
     words = set(count_words([*options.train_text, *options.text], profile).counts())
     for path in options.gold:

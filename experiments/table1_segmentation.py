@@ -24,7 +24,7 @@ def main() -> None:
     add_title(parser)
     options = parser.parse_args()
     gold_files = [read_gold(path) for path in options.gold]
-    profile = options.profile or profile_of(load_tokenizer(options.model[0]) if options.model else None)
+    profile = options.profile or profile_of(load_tokenizer(options.model[0]) if options.model else None).name
     lineup = lineup_of(options, ("equal", "whitespace") if profile == "uncased" else ("equal",))
     comparison = compare(lineup.tokenizers, gold_files, notes=lineup.notes, progress=Progress(True))
     report_comparison(options.out, options.title or "Segmentation (Table 1)", comparison)

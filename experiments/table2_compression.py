@@ -34,18 +34,25 @@ def main() -> None:
     options = parser.parse_args()
     options.title = options.title or "Compression (Table 2)"
     progress = Progress(True)
-    text = read_text(options.text, split_sentences=True)
+    texts = [read_text(path, split_sentences=True) for path in options.text]
     lineup = lineup_of(options)
-    comparison = compare(lineup.tokenizers, texts=[text], notes=lineup.notes, progress=progress)
+    comparison = compare(lineup.tokenizers, texts=texts, notes=lineup.notes, progress=progress)
     if options.perplexity:
-        comparison = with_likelihoods(comparison, lineup, text, options, progress)
+        comparison = with_likelihoods(comparison, lineup, texts, options, progress)
     report_comparison(options.out, options.title, comparison)
 
 
 def with_likelihoods(
-    comparison: Comparison, lineup: Lineup, text: HeldOutText, options: argparse.Namespace, progress: Progress
+    comparison: Comparison,
+    lineup: Lineup,
+    texts: list[HeldOutText],
+    options: argparse.Namespace,
+    progress: Progress,
 ) -> Comparison:
-    """Add the likelihood of the text under a language model for each tokenizer."""
+    """Add the likelihood of each text, the subject of one table each, under a language model for each tokenizer.
+
+    A model knows the tokens of the text it is measured on, so each text has models of its own.
+    """
     from treetok.evaluate.perplexity import PerplexityConfig, figures_of, measure_likelihood
 
     config = PerplexityConfig(
@@ -56,22 +63,23 @@ def with_likelihoods(
         device=options.device,
     )
     train = first_sentences(options.train_text, options.characters)
-    table = replace(comparison.tables[0], compared_with=lineup.tokenizers[0].name)
-    comparison = replace(comparison, tables=[table])
-    first = None
-    for tokenizer in lineup.tokenizers:
-        with progress.stage(f"language model for {tokenizer.name}", None, "steps") as stage:
-            likelihood = measure_likelihood(
-                tokenizer, train, text.sentences, config, lambda step, steps, stage=stage: stage.at(step)
-            )
-        table.rows[tokenizer.name].update(figures_of(likelihood))
-        if first is None:
-            first = likelihood.by_sentence
-        else:
-            p_value = paired_test(likelihood.by_sentence, first).p_value
-            table.p_values[tokenizer.name] = {"nats_per_sentence": p_value}
-        # Saved after every model, in case time runs out.
-        save_comparison(options.out, options.title, comparison)
+    tables = [replace(table, compared_with=lineup.tokenizers[0].name) for table in comparison.tables]
+    comparison = replace(comparison, tables=tables)
+    for table, text in zip(tables, texts, strict=True):
+        first = None
+        for tokenizer in lineup.tokenizers:
+            with progress.stage(f"{text.name}: language model for {tokenizer.name}", None, "steps") as stage:
+                likelihood = measure_likelihood(
+                    tokenizer, train, text.sentences, config, lambda step, steps, stage=stage: stage.at(step)
+                )
+            table.rows[tokenizer.name].update(figures_of(likelihood))
+            if first is None:
+                first = likelihood.by_sentence
+            else:
+                p_value = paired_test(likelihood.by_sentence, first).p_value
+                table.p_values[tokenizer.name] = {"nats_per_sentence": p_value}
+            # Saved after every model, in case time runs out.
+            save_comparison(options.out, options.title, comparison)
     described = f"{config.layers} layers, {config.dimension} dimensions, seed {config.seed}, trained on"
     described += f" {config.characters} characters"
     return replace(comparison, notes={**comparison.notes, "language models": described})

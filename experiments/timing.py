@@ -27,7 +27,7 @@ def main() -> None:
     parser = lineup_parser(__doc__)
     add_text(parser)
     options = parser.parse_args()
-    sentences = read_text(options.text).sentences
+    sentences = [sentence for path in options.text for sentence in read_text(path).sentences]
     lineup = lineup_of(options)
     grid = [["tokenizer", "new words (s/token)", "known words (s/token)"]]
     for tokenizer in lineup.tokenizers:

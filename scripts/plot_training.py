@@ -14,6 +14,7 @@ from pathlib import Path
 
 from treetok import TreetokError
 from treetok.cli.script_errors import run
+from treetok.install_hint import install_hint
 
 LOSSES = ("character", "span", "next_word")
 
@@ -52,7 +53,7 @@ def main() -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise TreetokError("plotting needs matplotlib: pip install 'treetok[eval]'") from None
+        raise TreetokError(f"plotting needs matplotlib: {install_hint('eval')}") from None
     recalls, losses = read_curves(options.directory)
     panels = [
         (title, curves) for title, curves in (("tree recall, %", recalls), ("validation loss", losses)) if curves

@@ -1,6 +1,8 @@
+import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,7 +55,38 @@ def test_files_and_standard_input_in_turn(model, tmp_path):
     (tmp_path / "b").write_text("two", encoding="utf-8")
     status, ids, _ = run("encode", tmp_path / "a", "-", tmp_path / "b", "--model", model, text=b"three\n")
     assert status == 0
-    assert run("decode", "--model", model, text=ids.encode())[1] == "one\nthree\ntwo\n"
+    assert run("decode", "--model", model, text=ids.encode())[1] == "one\nthree\ntwo"
+    # A file is a line at least, also where its last line does not end.
+    status, ids, _ = run("encode", tmp_path / "b", tmp_path / "a", tmp_path / "b", "--model", model)
+    assert run("decode", "--model", model, text=ids.encode())[1] == "two\none\ntwo"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "\n\n",
+        "one",
+        "one\n",
+        "one\n\n",
+        "\none",
+        "a\r\nb\r\n",
+        "a\r\nb\r",
+        "\r",
+        " ",
+        "\ufeffa\x00\n\x0c東",
+    ],
+)
+def test_the_pipe_gives_back_every_byte(monkeypatch, capfdbinary, text):
+    def output(command, given):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given)))
+        assert main([command, "--model", "en"]) == 0
+        return capfdbinary.readouterr().out
+
+    ids = output("encode", text.encode())
+    assert ids.count(b"\n") == text.count("\n")
+    assert output("decode", ids) == text.encode()
 
 
 def test_tokens_show_spaces_and_controls():
@@ -186,8 +219,25 @@ def test_training_reads_standard_input(tmp_path):
 def test_a_failed_training_leaves_the_old_model(model, tmp_path):
     before = {path.name: path.read_bytes() for path in model.iterdir()}
     (tmp_path / "bad.txt").write_bytes(b"\xff\n")
-    assert run("train", tmp_path / "bad.txt", "-o", model)[0] == 1
+    assert run("train", tmp_path / "bad.txt", "-o", model, "--trees", "counts", "--force")[0] == 1
     assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+
+
+def test_a_tokenizer_is_replaced_only_by_force(tmp_path, capsys):
+    corpus, out = tmp_path / "corpus.txt", tmp_path / "m"
+    corpus.write_text("low lower lowest\n", encoding="utf-8")
+    command = ["train", str(corpus), "-o", str(out), "--trees", "counts", "--vocab-size"]
+    assert main([*command, "262"]) == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    # There is no run to resume here.
+    for options in ([], ["--resume"]):
+        capsys.readouterr()
+        assert main([*command, "263", *options]) == 1
+        expected = f"treetok: {out} already has a tokenizer: pass --force to replace it\n"
+        assert capsys.readouterr() == ("", expected)
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert main([*command, "263", "--force"]) == 0
+    assert TreeTokenizer.load(out).vocab_size == 263
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_plain_text_compressed_or_not(tmp_path, suffix, profile):
     path = tmp_path / f"corpus{suffix}"
     path.write_bytes(pack(TEXT.encode()))
     expected = Counter(profile.split(TEXT))
-    for corpus in (path, str(path), [path], [str(path)]):
+    for corpus in (path, [path], (path,), tmp_path.glob("corpus*")):
         assert counted(corpus, profile) == expected
 
 
@@ -111,16 +111,25 @@ def test_word_counts_are_taken_as_running_text():
     assert counted({"Walks": 3, "don't": 4}, lossless) == {" Walks": 3, " don": 4, "'t": 4}
 
 
-def test_strings_in_a_list_are_texts_unless_they_name_files(tmp_path, monkeypatch):
+def test_strings_are_texts_and_paths_are_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("walkers").write_text("from the file", encoding="utf-8")
-    assert counted(["walkers"]) == {"file": 1, "from": 1, "the": 1}
-    assert counted(name for name in ["walkers"]) == {"file": 1, "from": 1, "the": 1}
-    assert counted(name for name in ["other", "walkers"]) == {"other": 1, "walkers": 1}
-    with pytest.raises(TreetokError, match=r"mixes files \('walkers'\) and texts \('other'\)"):
-        counted(["walkers", "other"])
+    names = ["walkers", "GIT-INFO.md", "news.txt.xz"]
+    assert counted(names) == Counter(word for name in names for word in uncased.split(name))
+    assert counted(name for name in ["walkers"]) == {"walkers": 1}
+    assert counted(["walkers", Path("walkers")]) == {"file": 1, "from": 1, "the": 1, "walkers": 1}
+    assert counted({Path("walkers")}) == {"file": 1, "from": 1, "the": 1}
     with pytest.raises(TreetokError, match=r"no such file: missing\.txt"):
-        counted(["missing.txt"])
+        counted([Path("missing.txt")])
+
+
+@pytest.mark.parametrize("text", ["walkers", "news.txt.xz", "the walkers walked " * 1000])
+def test_a_lone_string_is_refused_in_a_short_line(text):
+    hint = r"pass pathlib\.Path\(\.\.\.\) for a file, \[text\] for a text"
+    with pytest.raises(TreetokError, match=hint) as refused:
+        counted(text)
+    assert repr(text[:40])[:-1] in str(refused.value)
+    assert len(str(refused.value)) < 160
 
 
 def test_rare_words_are_dropped_when_memory_is_short():
@@ -200,9 +209,3 @@ def test_other_bad_input(tmp_path):
         counted(b"text")
     with pytest.raises(TreetokError, match="lone surrogate"):
         counted(["\ud800"])
-
-
-def test_a_text_too_long_for_a_file_name_is_a_text():
-    text = "walk walking talked " * 20
-    counts = count_words([text, text], profile_named("uncased")).counts()
-    assert counts == {"talked": 40, "walk": 40, "walking": 40}

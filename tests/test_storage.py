@@ -250,7 +250,7 @@ def test_the_model_card_may_be_edited(saved, tmp_path):
         (b"[" * 100_000, "it is not JSON"),
         (b"[]", "it has no format version"),
         (b'{"format": "1"}', "it has no format version"),
-        (b'{"format": 3}', "format version 3, this treetok reads up to 2: upgrade treetok"),
+        (b'{"format": 4}', "format version 4, this treetok reads up to 3: upgrade treetok"),
         (b'{"format": 1}', "treetok.json is damaged: KeyError"),
     ],
 )

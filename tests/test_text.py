@@ -1,20 +1,24 @@
+import re
 import sys
 import unicodedata
 
 import pytest
+import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers.normalizers import BertNormalizer
 
 from treetok import TreetokError
-from treetok.text import PROFILES, check_encodable, profile_named
+from treetok.text import VERSIONS, check_encodable, profile_named
+from treetok.text.lossless import LONGEST_UNSPACED, UNSPACED, UNSPACED_BLOCKS
 from treetok.text.uncased import NORMAL_CHARACTERS, normalise_character
 from treetok.text.word_limit import LONGEST_WORD
 
 lossless, uncased = profile_named("lossless"), profile_named("uncased")
+each_version = pytest.mark.parametrize("profile", VERSIONS.values(), ids=map(str, VERSIONS))
 encodable = st.text(st.characters(exclude_categories=["Cs"]))
 # Text in which the splitting rules often interact.
-crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u3000é東İ'"), max_size=30)
+crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u3000é東İ'กิन्दी"), max_size=30)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,8 @@ crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u30
         ("a  b\n\n c\t", ["a", " ", " b", "\n\n", " c", "\t"]),
         ("x = y**2;", ["x", " =", " y", "**", "2", ";"]),
         ("हिन्दी भाषा", ["हिन्दी", " भाषा"]),
+        ("東京tower コーヒー、食べる", ["東京", "tower", " コーヒー", "、", "食べる"]),
+        ("서울 사람들ʼs", ["서울", " 사람들ʼs"]),
         ("\u0301a e\u0301", ["\u0301a", " e\u0301"]),
         ("", []),
     ],
@@ -44,6 +50,11 @@ def test_lossless_words(text, words):
         ("I'll we've don't o'clock", ["i", "'ll", "we", "'ve", "don", "'t", "o", "'", "clock"]),
         ("Ça déjà-vu ÅNGSTRÖM", ["ca", "deja", "-", "vu", "angstrom"]),
         ("東京tower", ["東", "京", "tower"]),
+        ("It’s we’ve ’twas o’clock", ["it", "’s", "we", "’ve", "’", "twas", "o", "’", "clock"]),
+        # Combining marks (category Mn) are stripped, as BERT does; spacing ones (Mc) stay.
+        ("हिन्दी भाषा में", ["हिनदी", "भाषा", "म"]),
+        ("தமிழ் மொழி", ["தமிழ", "ம\u0bc6\u0bbeழி"]),
+        ("বাংলা ভাষা।", ["বাংলা", "ভাষা", "।"]),
         ("zero\u200bwidth\x00nul\ttab", ["zerowidthnul", "tab"]),
         ("wait... what?!", ["wait", "...", "what", "?!"]),
         ("snake_case 3rd", ["snake_case", "3rd"]),
@@ -56,10 +67,73 @@ def test_uncased_words(text, words):
 
 @given(encodable | crowded)
 def test_lossless_words_join_to_the_text(text):
-    assert "".join(lossless.split(text)) == text
+    for version in lossless.versions:
+        assert "".join(profile_named("lossless", version).split(text)) == text
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@pytest.mark.parametrize("apostrophe", "'’")
+@pytest.mark.parametrize("ending", ["s", "t", "re", "ve", "m", "ll", "d"])
+def test_both_profiles_know_the_same_contractions(apostrophe, ending):
+    text = f"word{apostrophe}{ending} word{apostrophe}{ending}x"
+    assert uncased.split(text) == ["word", apostrophe + ending, "word", apostrophe, f"{ending}x"]
+    assert [word.strip() for word in lossless.split(text)] == uncased.split(text)
+
+
+def test_spacing_marks_are_part_of_words():
+    marks = [chr(n) for n in range(sys.maxunicode + 1) if unicodedata.category(chr(n)) == "Mc"]
+    assert len(marks) >= 445
+    for mark in marks:
+        normal = normalise_character(mark)
+        assert uncased.split(f"a{mark}b") == [f"a{normal}b"]
+        assert lossless.split(f"a{mark}b") == [f"a{mark}b"]
+
+
+@pytest.mark.parametrize("letter", "東あア가กກកကー々")
+def test_runs_without_spaces_have_a_limit(letter):
+    words = lossless.split(letter * 100)
+    limit = LONGEST_WORD if letter == "가" else LONGEST_UNSPACED
+    assert set(map(len, words[:-1])) == {limit}
+    assert lossless.split(" " + letter * 5 + "x") == (
+        [f" {letter * 5}x"] if letter == "가" else [" " + letter * 5, "x"]
+    )
+
+
+def test_runs_without_spaces_are_not_cut_before_a_mark():
+    assert lossless.split("กิ" * (LONGEST_UNSPACED + 3)) == ["กิ" * LONGEST_UNSPACED, "กิ" * 3]
+
+
+def test_the_blocks_hold_all_letters_of_scripts_without_spaces():
+    letter = regex.compile(UNSPACED, regex.VERSION1)
+    letters = [chr(n) for n in range(sys.maxunicode + 1) if letter.match(chr(n))]
+    assert len(letters) > 90_000
+    assert all(map(UNSPACED_BLOCKS.match, letters))
+
+
+@given(encodable | crowded)
+def test_versions_differ_only_where_they_should(text):
+    spaced = UNSPACED_BLOCKS.sub("", text)
+    assert lossless.split(spaced) == profile_named("lossless", 1).split(spaced)
+    # Without characters that Unicode got after this version of Python.
+    known = "".join(c for c in text if unicodedata.category(c) not in ("Mc", "Me", "Cn") and c != "’")
+    known = re.sub(r"\s", " ", known)
+    assert uncased.split(known) == profile_named("uncased", 1).split(known)
+
+
+def test_the_first_version_splits_as_it_always_did():
+    first, text = profile_named("uncased", 1), "It’s हिन्दी"
+    assert first.split(text) == ["it", "’", "s", "ह", "ि", "नद", "ी"]
+    assert profile_named("lossless", 1).split("東" * 50 + "x") == ["東" * 50 + "x"]
+
+
+def test_unknown_version():
+    for version in (0, 3, True, "2"):
+        with pytest.raises(
+            TreetokError, match=f"unknown version {version!r} of the profile 'uncased': choose one of 1, 2"
+        ):
+            profile_named("uncased", version)
+
+
+@each_version
 @given(text=encodable | crowded)
 @example("a \x1c b\x85c \u2028 d")
 def test_no_word_crosses_chunks(profile, text):
@@ -67,7 +141,7 @@ def test_no_word_crosses_chunks(profile, text):
     assert words == profile.split(text)
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@each_version
 @given(text=encodable | crowded)
 def test_offsets_have_one_entry_per_character(profile, text):
     words, places = profile.split_with_offsets(text)
@@ -78,15 +152,15 @@ def test_offsets_have_one_entry_per_character(profile, text):
     for word, place in zip(words, places, strict=True):
         for character, (start, end) in zip(word, place, strict=True):
             source = text[start:end]
-            assert character in (source if profile is lossless else normalise_character(source))
+            assert character in (source if profile.name == "lossless" else normalise_character(source))
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@each_version
 @pytest.mark.parametrize("text", ["a" * 1000, "." * 1000, " " * 1000, "9" * 1000, "ä" * 1000])
 def test_words_have_bounded_length(profile, text):
     words = profile.split(text)
     assert all(1 <= len(word) <= LONGEST_WORD for word in words)
-    if profile is lossless or not text.isspace():
+    if profile.name == "lossless" or not text.isspace():
         assert len("".join(words)) == len(text)
 
 

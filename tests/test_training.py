@@ -4,9 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
+from treetok.pipeline.vocabulary import could_be_a_piece
+from treetok.text import VERSIONS
 from treetok.vocabulary import build_vocabulary
 
 
@@ -99,6 +103,30 @@ def test_special_tokens_can_be_chosen():
     assert train(SAMPLE_FILES, special_tokens=[]).special_tokens == {}
 
 
+def test_special_tokens_are_checked_before_text_is_read():
+    def texts():
+        raise AssertionError("the text was read")
+        yield ""
+
+    for trees in ("counts", "en", "neural"):
+        with pytest.raises(TreetokError, match="'cat' cannot be a special token"):
+            train(texts(), trees=trees, special_tokens=["cat"])
+    # Words of `uncased` are lower-case: this is not among them.
+    assert train(["a Cat"], 300, profile="uncased", special_tokens=["Cat"]).special_tokens == {
+        "Cat": 0,
+        "[UNK]": 1,
+    }
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])) | st.text("ab's’  \n\r1-_東กิि", max_size=20), st.data())
+def test_every_piece_of_a_word_is_refused_as_a_special_token(text, data):
+    for profile in VERSIONS.values():
+        for word in profile.split(text):
+            start = data.draw(st.integers(0, len(word) - 1))
+            end = data.draw(st.integers(start + 1, len(word)))
+            assert could_be_a_piece(word[start:end], profile)
+
+
 def test_every_covered_character_has_a_token_and_the_size_is_exact():
     # Every é is next to a rarer character that is not covered.
     counts = {"low": 50, "lower": 30, "né": 2, "éü": 1, "éß": 1}
@@ -156,15 +184,16 @@ def test_progress_is_reported_to_a_function():
         (["a b"], {"special_tokens": ["\ud800"]}, "lone surrogate"),
         (["a b"], {"special_tokens": ["<0x80>"]}, "'<0x80>' cannot be a special token"),
         (["a b"], {"special_tokens": ["a"]}, "'a' cannot be a special token"),
-        (
-            ["a the the"],
-            {"special_tokens": [" the"], "vocab_size": 259},
-            "' the' is both a special",
-        ),
+        (["a b"], {"special_tokens": ["cat"]}, r"'cat' cannot be a special token.*as in '<\|cat\|>'"),
+        (["a b"], {"special_tokens": [" the"]}, "' the' cannot be a special token"),
+        (["a b"], {"special_tokens": ["cat"], "profile": "uncased"}, "'cat' cannot be a special token"),
+        (["a b"], {"special_tokens": ["--"]}, "'--' cannot be a special token"),
         (["a b"], {"profile": ["lossless"]}, "unknown profile"),
         (["a b"], {"memory_limit": "4GB"}, "memory_limit must be a whole number"),
         (["a b"], {"pruning_rate": None}, "pruning_rate must be a number"),
         (["a b"], {"trees": LeftBranching}, "trees of type type have no split_scores"),
+        ("a b", {"trees": "nothing"}, r"cannot be a single string \('a b'\): pass pathlib.Path"),
+        ("a b", {"trees": "neural"}, "cannot be a single string"),
         (7, {}, "a corpus must be paths, texts or word counts, not int"),
     ],
 )

@@ -85,7 +85,7 @@ def test_vocabularies(recorded, name):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_losses_of_the_first_steps(recorded, name):
-    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
     # Bit-exact on the machine that recorded them; other processors add in a different order.
     for step, expected in zip(losses_of(name), recorded["losses"][name], strict=True):
         assert step == pytest.approx(expected, rel=1e-4)

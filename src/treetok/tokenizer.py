@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, whole_number
 from treetok.sources import TreeSource
-from treetok.text import check_encodable, profile_named
+from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores, with_leading_space
 
@@ -51,7 +51,7 @@ class TreeTokenizer:
     def __init__(self, state: TokenizerState) -> None:
         """Most users want `load` or `train`."""
         self.state = state
-        self._profile = profile_named(state.profile)
+        self._profile = state.text_profile
         self._table = state.table
         self._segmenter = state.segmenter()
         self._word_cache: dict[str, tuple[int, ...]] = {}
@@ -92,18 +92,23 @@ class TreeTokenizer:
         *,
         directory: str | PathLike[str] | None = None,
         resume: bool = False,
+        force: bool = False,
         progress: bool | Callable[[str, int, int | None], object] = True,
         **options: Any,
     ) -> TreeTokenizer:
-        """Train on paths, an iterable of strings, or a mapping from words to counts.
+        """Train on a corpus.
 
+        corpus: Path objects (files), an iterable of strings (texts, whatever they look like), or a mapping from
+            words to counts. A lone string could be either and is refused: pass Path(name) or [text].
         vocab_size: total number of ids, including special tokens (and bytes, in `lossless`). If the text is too
             small to support that many, the vocabulary is smaller and a warning is issued.
-        trees: "neural" (learned from the text; needs `pip install 'treetok[train]'`), "counts" (instant, with
+        trees: "neural" (learned from the text; needs PyTorch), "counts" (instant, with
             less morphology), a tokenizer whose trees are reused (an object, a shipped name or a directory), or
             any object with `split_scores(words)`.
         directory: where the stages of neural training keep their artefacts and checkpoints; None keeps none.
         resume: skip the stages that are already finished there and continue the one that was interrupted.
+        force: accept a directory that has an earlier run: its stages are used again if text, settings and seed
+            are the same, and replaced otherwise.
         progress: True (on stderr), False, or a function called with (stage, done, total).
         options: the other fields of `treetok.pipeline.TrainOptions`: special tokens, the vocabulary's knobs, the
             preset of neural training and overrides of its settings, the device, a time budget, and so on.
@@ -113,7 +118,7 @@ class TreeTokenizer:
 
         source = trees.state if isinstance(trees, TreeTokenizer) else trees
         chosen = TrainOptions.checked(vocab_size=vocab_size, trees=source, profile=profile, seed=seed, **options)
-        trained = run_pipeline(corpus, chosen, directory=directory, resume=resume, progress=progress)
+        trained = run_pipeline(corpus, chosen, directory=directory, resume=resume, force=force, progress=progress)
         return cls(trained.state)
 
     # ---- properties

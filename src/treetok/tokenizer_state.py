@@ -10,13 +10,15 @@ from typing import Any
 from treetok.lexicon import Lexicon
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource, scores_of_words
-from treetok.text import profile_named
+from treetok.text import Profile, profile_named
 from treetok.token_table import Entry, TokenTable
 
 
 @dataclass(frozen=True)
 class TokenizerState:
+    # The text profile, and the version of its rules for splitting.
     profile: str
+    profile_version: int
     # Tokens and their counts in id order. Special tokens are kept separately, with their ids.
     entries: list[tuple[Entry, int]]
     special_tokens: Mapping[str, int]
@@ -28,6 +30,10 @@ class TokenizerState:
     # How it was trained; informational only.
     settings: Mapping[str, Any] = field(default_factory=dict)
     card: str | None = None
+
+    @property
+    def text_profile(self) -> Profile:
+        return profile_named(self.profile, self.profile_version)
 
     def segmenter(self) -> Segmenter:
         counts = {entry: count for entry, count in self.entries if isinstance(entry, str)}
@@ -50,7 +56,7 @@ class TokenizerState:
     def split_scores(self, words: Sequence[str]) -> list[Sequence[float]]:
         """Makes a tokenizer a source of trees. Words from another profile are normalised like this tokenizer's
         own, so that `Café` has the tree of `cafe` if this profile strips accents."""
-        align = profile_named(self.profile).align
+        align = self.text_profile.align
         letters = [align(word) for word in words]
         scores = self.scores_of_letters(dict.fromkeys(letters))
         return [scores[word] for word in letters]
@@ -58,5 +64,5 @@ class TokenizerState:
     @cached_property
     def table(self) -> TokenTable:
         """Tokens by id and ids by token; computed once."""
-        byte_fallback = profile_named(self.profile).byte_fallback
-        return TokenTable([entry for entry, _ in self.entries], self.special_tokens, byte_fallback)
+        entries = [entry for entry, _ in self.entries]
+        return TokenTable(entries, self.special_tokens, self.text_profile.byte_fallback)

@@ -40,6 +40,8 @@ def folder(tmp_path_factory):
     tables = [option for path in sorted((folder / "cuts").iterdir()) for option in ("--model", path)]
     from_tables = ["--train-text", SAMPLE_FILES[0], *tables, "--against", ""]
     run("table2_compression.py", *from_tables, *text, *small, "--out", folder / "table2_from_word_tables.json")
+    two = ["--text", SAMPLE_FILES[0], *text, *small, "--against", ""]
+    run("table2_compression.py", *shared, *two, "--out", folder / "table2_of_two_texts.json")
     return folder
 
 
@@ -67,6 +69,14 @@ def test_word_tables_give_the_same_figures(folder):
     )
     assert list(from_word_tables["rows"]) == ["TreeTok en-uncased", "WordPiece"]
     assert from_word_tables["rows"]["TreeTok en-uncased"] == table["rows"]["TreeTok en-uncased"]
+
+
+def test_every_text_has_a_table(folder):
+    [alone] = result(folder, "table2")["comparison"]["tables"]
+    other, same = result(folder, "table2_of_two_texts")["comparison"]["tables"]
+    assert (other["name"], same["name"]) == (SAMPLE_FILES[0].stem, SAMPLE_FILES[1].stem)
+    assert same["rows"]["TreeTok en-uncased"] == alone["rows"]["TreeTok en-uncased"]
+    assert other["rows"]["TreeTok en-uncased"] != alone["rows"]["TreeTok en-uncased"]
 
 
 def test_the_best_vocabulary_is_not_much_better_than_ours(folder):

@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.charts.passes import inside_pass, outside_pass, span_weights  # noqa: E402

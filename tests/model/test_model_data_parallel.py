@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
-pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
+pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install '.[train]'")
 
 from data_parallel_run import train  # noqa: E402
 

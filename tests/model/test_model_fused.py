@@ -5,7 +5,7 @@ Without a GPU they run in Triton's interpreter (tests/conftest.py).
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 pytest.importorskip("triton", reason="Triton is not installed")
 
 from treetok.model.batches.maker import BatchMaker  # noqa: E402

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from treetok import Tree, TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402

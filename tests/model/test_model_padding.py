@@ -2,7 +2,7 @@
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from test_model_objectives import make  # noqa: E402
 

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from treetok import TreetokError  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402

@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from synthetic import AgreementLanguage, Language, morph_recall  # noqa: E402
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from treetok import TreetokError, TreetokWarning
 from treetok.model.training.log import TrainingLog
@@ -37,7 +37,7 @@ def curves_of(directory):
 
 
 def test_reports_are_written_and_a_later_run_appends(tmp_path):
-    pytest.importorskip("tensorboardX", reason="tensorboardX is not installed: pip install 'treetok[train]'")
+    pytest.importorskip("tensorboardX", reason="tensorboardX is not installed: pip install '.[train]'")
     with TrainingLog(tmp_path / "run") as log:
         log.write(FIRST)
         # What was written is there before the log is closed.

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from minute import MINUTE, files_of  # noqa: E402
 from synthetic import Language  # noqa: E402
@@ -239,7 +239,7 @@ def test_a_time_budget_ends_training_early(tmp_path):
 def test_resuming_a_finished_run_trains_no_more(tmp_path):
     first = train([TEXT], directory=tmp_path)
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path.is_file()}
-    with pytest.raises(TreetokError, match="has an earlier run: resume it, or remove"):
+    with pytest.raises(TreetokError, match="has an earlier run: continue it with --resume, or pass --force"):
         train([TEXT], directory=tmp_path)
     again = train([TEXT], directory=tmp_path, resume=True)
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path.is_file()} == before
@@ -328,6 +328,6 @@ def test_options_of_neural_trees_alone():
     for option in ({"preset": "tiny"}, {"device": "cpu"}, {"minutes": 3}, {"settings": {"a": 1}}, {"gold": ["x"]}):
         with pytest.raises(TreetokError, match="is for trees='neural' alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
-    for option in ({"directory": "x"}, {"resume": True}):
-        with pytest.raises(TreetokError, match="directory and resume are for trees='neural' alone"):
+    for option in ({"directory": "x"}, {"resume": True}, {"force": True}):
+        with pytest.raises(TreetokError, match="directory, resume and force are for trees='neural' alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)

@@ -83,10 +83,10 @@ def test_there_is_one_set_of_defaults():
             assert parameter.default == defaults[name], name
     # The command hands on what is given and nothing else.
     given = vars(make_parser().parse_args(["train", "text.txt", "-o", "out"]))
-    assert given.keys() == {"corpus", "output", "quiet", "resume", "run"}
+    assert given.keys() == {"corpus", "output", "quiet", "resume", "force", "run"}
     # Every option of the command is one of the options, or about the command itself.
     command = next(a for a in make_parser()._actions if isinstance(a, argparse._SubParsersAction)).choices["train"]
-    named = {action.dest for action in command._actions} - {"help", "corpus", "output", "quiet", "resume"}
+    named = {action.dest for action in command._actions} - {"help", "corpus", "output", "quiet", "resume", "force"}
     assert named == set(defaults)
 
 
@@ -110,7 +110,7 @@ def test_an_option_that_does_not_exist_names_the_nearest():
     ],
 )
 def test_bad_input_is_one_clear_line(tmp_path, monkeypatch, capsys, arguments, message):
-    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("walkers walked talkers talked\n" * 9, encoding="utf-8")
     (tmp_path / "bad.toml").write_text("[training\nsteps = 3\n", encoding="utf-8")

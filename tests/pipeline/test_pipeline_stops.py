@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
+pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 from minute import command, files_of
 from synthetic import Language

@@ -51,6 +51,25 @@ def test_the_trees_of_another_profile():
     )
 
 
+def test_trees_of_a_tokenizer_with_another_version_of_the_profile():
+    """The shipped tokenizers have version 1, what is trained now has version 2."""
+    text = f"{TEXT} The friend’s हिन्दी books, {'東京' * 20}tower. " * 2
+    en, en_uncased = TreeTokenizer.load("en"), TreeTokenizer.load("en-uncased")
+    mine = train("en", [text], vocab_size=400)
+    assert mine.decode(mine.encode(text)) == text
+    assert mine.tree("windsurfing") == en.tree("windsurfing")
+    assert max(map(len, mine.tokenize("東京" * 20))) <= 8
+    uncased = train("en-uncased", [text], vocab_size=100, profile="uncased")
+    assert uncased.tree("windsurfing") == en_uncased.tree("windsurfing")
+    assert uncased.tokenize("friend’s")[-1] == "’s"
+    assert en_uncased.tokenize("friend’s")[-1] == "s"
+    # And the other way round.
+    old = train(mine, [text], vocab_size=400, profile_version=1)
+    assert old.decode(old.encode(text)) == text
+    assert old.state.profile_version == 1
+    assert old.tree("windsurfing") == en.tree("windsurfing")
+
+
 def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer():
     en = TreeTokenizer.load("en")
     plain, with_prior = (train(en, SAMPLE_FILES, 3000, prior=prior) for prior in (0, 2_000_000))

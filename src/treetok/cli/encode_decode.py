@@ -1,11 +1,16 @@
-"""`treetok encode` and `treetok decode`: one line in, one line out."""
+"""`treetok encode` and `treetok decode`: one line in, one line out.
+
+The last line of the output ends with a line feed if and only if that of the input does, so that, with a lossless
+tokenizer, `treetok encode | treetok decode` writes exactly the bytes it read.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,12 +21,22 @@ from treetok.storage.vocab_tsv import escape_character
 SPACE = "␣"
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a file, and whether it ends with a line feed; only the last line of a file may have none."""
+
+    file: str
+    number: int
+    text: str
+    is_ended: bool
+
+
 def add_commands(commands: Any) -> None:
     encode = commands.add_parser(
         "encode",
         help="encode text as ids or tokens, line by line",
-        description="Encode plain UTF-8 text: one line in, one line of ids (or tokens) out. Special tokens in the"
-        " input are treated as ordinary text.",
+        description="Encode plain UTF-8 text: one line in, one line of ids (or tokens) out, the last without a"
+        " line feed if it has none in the input. Special tokens in the input are treated as ordinary text.",
     )
     add_files_and_model(encode)
     output = encode.add_mutually_exclusive_group()
@@ -31,7 +46,8 @@ def add_commands(commands: Any) -> None:
     decode = commands.add_parser(
         "decode",
         help="decode ids to text, line by line",
-        description="Decode the output of `treetok encode`: one line of ids in, one line of text out.",
+        description="Decode the output of `treetok encode`: one line of ids in, one line of text out. With a"
+        " lossless tokenizer, the text is that which was encoded, byte for byte.",
     )
     add_files_and_model(decode)
     decode.set_defaults(run=run_decode)
@@ -44,23 +60,35 @@ def add_files_and_model(parser: argparse.ArgumentParser) -> None:
 
 def run_encode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
-    for _, _, line in read_lines(options.files):
+
+    def encoded(text: str) -> str:
         if options.tokens:
-            print(" ".join(map(show_token, tokenizer.tokenize(line))))
-        else:
-            print(" ".join(map(str, tokenizer.encode(line))))
+            return " ".join(map(show_token, tokenizer.tokenize(text)))
+        return " ".join(map(str, tokenizer.encode(text)))
+
+    write_lines((encoded(line.text), line.is_ended) for line in read_lines(options.files))
 
 
 def run_decode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
-    for name, number, line in read_lines(options.files):
-        if not re.fullmatch(r"[0-9\s]*", line, re.ASCII):
-            raise TreetokError(f"{name}, line {number}: not a line of ids")
-        ids = [int(digits) for digits in line.split()]
+
+    def decoded(line: Line) -> str:
+        if not re.fullmatch(r"[0-9\s]*", line.text, re.ASCII):
+            raise TreetokError(f"{line.file}, line {line.number}: not a line of ids")
         try:
-            print(tokenizer.decode(ids))
+            return tokenizer.decode([int(digits) for digits in line.text.split()])
         except TreetokError as error:
-            raise TreetokError(f"{name}, line {number}: {error}") from None
+            raise TreetokError(f"{line.file}, line {line.number}: {error}") from None
+
+    write_lines((decoded(line), line.is_ended) for line in read_lines(options.files))
+
+
+def write_lines(lines: Iterable[tuple[str, bool]]) -> None:
+    """Print lines, each given with whether it ends with a line feed. One without is ended by the next line."""
+    is_open = False
+    for text, is_ended in lines:
+        print("\n" * is_open + text, end="\n" * is_ended)
+        is_open = not is_ended
 
 
 def show_token(token: str) -> str:
@@ -72,8 +100,7 @@ def show_token(token: str) -> str:
     return "".join(map(escape_character, token)).replace(" ", SPACE)
 
 
-def read_lines(files: list[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield (file name, line number, text without the line break) for every line."""
+def read_lines(files: list[str]) -> Iterator[Line]:
     for name in files or ["-"]:
         if name == "-":
             if sys.stdin is None:
@@ -88,6 +115,7 @@ def read_lines(files: list[str]) -> Iterator[tuple[str, int, str]]:
             yield from lines_of(file, name)
 
 
-def lines_of(file: IO[bytes], name: str) -> Iterator[tuple[str, int, str]]:
+def lines_of(file: IO[bytes], name: str) -> Iterator[Line]:
     for number, line in enumerate(file, start=1):
-        yield name, number, decode_utf8(line.removesuffix(b"\n"), name, number)
+        text = line.removesuffix(b"\n")
+        yield Line(name, number, decode_utf8(text, name, number), is_ended=text != line)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
-from treetok.storage.atomic import checked_target
+from treetok.storage.atomic import checked_target, has_file
 from treetok.storage.format import FILES, HEAD
 from treetok.torchrun import is_first_process
 
 # The run directory, next to the tokenizer's own files.
 TRAINING = "training"
 # Options of the command that are not in TrainOptions.
-OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "run")
+OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "force", "run")
 
 
 def add_command(commands: Any) -> None:
@@ -33,10 +33,11 @@ def add_command(commands: Any) -> None:
     add(
         "--trees",
         metavar="neural|counts|MODEL",
-        help="neural (default; learned from the text, needs treetok[train]), counts (instant, less morphology), or"
+        help="neural (default; learned from the text, needs PyTorch), counts (instant, less morphology), or"
         " a shipped name or directory: reuse the trees of that tokenizer (a minute on a CPU)",
     )
     add("--profile", help="lossless (default) or uncased")
+    add("--profile-version", type=int, help="version of the profile's rules for splitting (default: the newest)")
     add("--seed", type=int, help="seed of everything random (default: 0)")
     add("--text-column", help="text column of .jsonl and .parquet files (default: text)")
     add(
@@ -63,6 +64,12 @@ def add_command(commands: Any) -> None:
         metavar="WORDS",
         help="with --trees MODEL: the model's vocabulary counts like this many words of text"
         " (default: as many as the text has, at most 2000000)",
+    )
+    add(
+        "--force",
+        action="store_true",
+        default=False,
+        help=f"replace the tokenizer in DIR; DIR/{TRAINING} is used again if text and settings are the same",
     )
     add("--quiet", action="store_true", default=False, help="show no progress")
     add_neural_options(parser)
@@ -106,7 +113,9 @@ def run(arguments: argparse.Namespace) -> None:
     from treetok.pipeline.summary import summary
 
     # Fail before training if the output cannot be saved.
-    checked_target(arguments.output, FILES, HEAD)
+    directory = checked_target(arguments.output, FILES, HEAD)
+    if not arguments.force:
+        check_nothing_is_replaced(directory, arguments.resume)
     chosen = {name: value for name, value in vars(arguments).items() if name not in OF_THE_COMMAND}
     if "settings" in chosen:
         chosen["settings"] = dict(map(parse_setting, chosen["settings"]))
@@ -116,8 +125,9 @@ def run(arguments: argparse.Namespace) -> None:
     trained = train(
         [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus],
         options,
-        directory=Path(arguments.output) / TRAINING if options.is_neural else None,
+        directory=directory / TRAINING if options.is_neural else None,
         resume=arguments.resume,
+        force=arguments.force and options.is_neural,
         progress=not arguments.quiet,
     )
     if not is_first_process():
@@ -127,6 +137,16 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         print(summary(trained))
     print(f"{arguments.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
+
+
+def check_nothing_is_replaced(directory: Path, resume: bool) -> None:
+    """Refuse a directory that has a tokenizer, unless the run that made it is resumed."""
+    from treetok.pipeline.run_directory import RUN
+
+    has_run = has_file(directory / TRAINING, RUN)
+    if has_file(directory, HEAD) and not (resume and has_run):
+        hint = ", or --resume to continue the run that made it" if has_run else ""
+        raise TreetokError(f"{directory} already has a tokenizer: pass --force to replace it{hint}")
 
 
 def parse_bytes(written: str) -> int:

@@ -6,11 +6,10 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.reading import KNOWN_SUFFIXES, read_texts
+from treetok.corpus.reading import read_texts
 from treetok.errors import TreetokError, whole_number
 from treetok.progress import Progress
 from treetok.text import Profile, check_encodable
@@ -21,6 +20,8 @@ DEFAULT_MEMORY_LIMIT = 4_000_000_000
 MAX_CHUNKS = 500_000
 # A word has up to 64 characters, and sums over characters must fit in 64 bits.
 LARGEST_TOTAL = 10**15
+# Characters of a text in an error message.
+LONGEST_SHOWN = 40
 
 
 class WordCounter:
@@ -100,9 +101,7 @@ def count_words(
 ) -> WordCounter:
     """Count the words in files, in texts, or in a mapping from words to counts.
 
-    A single string or path object names a file. In a list, path objects name files; a string names a file if that
-    file exists or if it looks like the name of a corpus file (a missing one is then an error), otherwise it is a
-    text. The strings of a generator are texts unless the first one names a file.
+    Path objects are files; strings in an iterable are texts, whatever they look like; a lone string is refused.
     """
     progress = progress or Progress(None)
     counter = WordCounter(profile, memory_limit)
@@ -145,56 +144,31 @@ def to_be_read_twice(corpus: Any, text_column: str) -> list[Any]:
     items: list[Any] = []
     for item in paths_or_texts(corpus):
         if isinstance(item, os.PathLike) and Path(item).exists() and not Path(item).is_file():
-            items += map(Text, read_texts(Path(item), text_column))
+            items += read_texts(Path(item), text_column)
         else:
-            items.append(Text(item) if isinstance(item, str) else item)
+            items.append(item)
     return items
 
 
-class Text(str):
-    """A string that is always a text, even if it looks like a file name."""
-
-    __slots__ = ()
-
-
 def paths_or_texts(corpus: Any) -> Iterable[Any]:
-    """Convert file names to Path objects. The strings of a corpus are either all paths or all texts."""
-    if isinstance(corpus, str | os.PathLike):
-        return [Path(corpus)]
-    if isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
-        raise TreetokError(f"a corpus must be paths, texts or word counts, not {type(corpus).__name__}")
-    if not isinstance(corpus, list | tuple):
-        rest = iter(corpus)
-        first = list(islice(rest, 1))
-        if not (first and isinstance(first[0], str) and names_a_file(first[0])):
-            return chain(first, rest)
-        corpus = [*first, *rest]
-    strings = [item for item in corpus if isinstance(item, str) and not isinstance(item, Text)]
-    files = [string for string in strings if names_a_file(string)]
-    if files and len(files) < len(strings):
-        text = next(string for string in strings if string not in files)
-        raise TreetokError(
-            f"the corpus mixes files ({files[0]!r}) and texts ({text[:40]!r}): give files as Path objects,"
-            " or texts as a generator whose first item is a text"
-        )
-    return [
-        Path(item) if isinstance(item, os.PathLike) or (files and not isinstance(item, Text)) else item
-        for item in corpus
-    ]
+    """The files (as Path objects) and texts of a corpus; a list unless it comes from a generator.
 
-
-def names_a_file(string: str) -> bool:
-    """Whether a string is the name of an existing file or looks like the name of a corpus file.
-
-    >>> names_a_file("corpora/news.txt.xz"), names_a_file("Walkers walked.")
-    (True, False)
+    >>> paths_or_texts(Path("news.txt")), paths_or_texts(["news.txt"])
+    ([PosixPath('news.txt')], ['news.txt'])
     """
-    if "\n" in string or len(string) > 1000 or "\0" in string:
-        return False
-    if string.lower().endswith(KNOWN_SUFFIXES) and " " not in string:
-        return True
-    try:
-        return Path(string).is_file()
-    except OSError:
-        # Too long for a file name.
-        return False
+    check_corpus(corpus)
+    if isinstance(corpus, os.PathLike):
+        return [Path(corpus)]
+    items = (Path(item) if isinstance(item, os.PathLike) else item for item in corpus)
+    return list(items) if isinstance(corpus, list | tuple) else items
+
+
+def check_corpus(corpus: Any) -> None:
+    """Raise an error if this cannot be a corpus."""
+    if isinstance(corpus, str):
+        shown = corpus if len(corpus) <= LONGEST_SHOWN else corpus[:LONGEST_SHOWN] + "…"
+        raise TreetokError(
+            f"a corpus cannot be a single string ({shown!r}): pass pathlib.Path(...) for a file, [text] for a text"
+        )
+    if isinstance(corpus, bytes) or not isinstance(corpus, Iterable | os.PathLike):
+        raise TreetokError(f"a corpus must be paths, texts or word counts, not {type(corpus).__name__}")

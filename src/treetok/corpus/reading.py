@@ -19,9 +19,6 @@ from treetok.text import check_encodable
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet",)
-PLAIN = (".txt", ".text", ".md", ".tokens", ".raw")
-# A string with one of these suffixes is taken for a path, not for text.
-KNOWN_SUFFIXES = COMPRESSIONS + JSON_LINES + PARQUET + PLAIN
 
 BLOCK_BYTES = 1 << 20
 # Text without whitespace (or with nothing else) is split after this many bytes, to bound memory.

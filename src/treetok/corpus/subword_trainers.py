@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from treetok.corpus.text_from_counts import counts_as_text
 from treetok.errors import TreetokError
+from treetok.install_hint import install_hint
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -39,7 +40,7 @@ def train_subwords(
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     except ImportError:
         raise TreetokError(
-            "training BPE, WordPiece or Unigram needs tokenizers: pip install 'treetok[eval]' or 'treetok[train]'"
+            f"training BPE, WordPiece or Unigram needs tokenizers: {install_hint('eval')}"
         ) from None
     options = {
         "vocab_size": vocab_size,

@@ -133,7 +133,7 @@ def build_lineup(
         raise TreetokError("baselines need a text to be trained on")
     progress = progress or Progress(None)
     loaded = load_tokenizers(models)
-    profile_used = profile_named(profile or profile_of(loaded[0] if loaded else None))
+    profile_used = chosen_profile(profile, loaded[0] if loaded else None)
     default_size = (loaded[0].vocabulary_size if loaded else None) or DEFAULT_VOCAB_SIZE
     if vocab_size is None:
         vocab_size = default_size
@@ -184,12 +184,20 @@ def train_baselines(
 
 
 def train_treetok_on_counts(counts: dict[str, int], vocab_size: int, profile: Profile) -> NamedTreeTokenizer:
-    tokenizer = TreeTokenizer.train(counts, vocab_size, trees="counts", profile=profile.name, progress=False)
+    tokenizer = TreeTokenizer.train(
+        counts, vocab_size, "counts", profile.name, profile_version=profile.version, progress=False
+    )
     return NamedTreeTokenizer(tokenizer, "TreeTok, trees from counts")
 
 
-def profile_of(tokenizer: EvalTokenizer | None) -> str:
+def profile_of(tokenizer: EvalTokenizer | None) -> Profile:
     """The profile by which a tokenizer sees text, or the default where it has none."""
     if isinstance(tokenizer, NamedTreeTokenizer):
-        return tokenizer.tokenizer.profile
-    return tokenizer.profile.name if isinstance(tokenizer, PreTokenizedTokenizer) else DEFAULT_PROFILE
+        return tokenizer.tokenizer.state.text_profile
+    return tokenizer.profile if isinstance(tokenizer, PreTokenizedTokenizer) else profile_named(DEFAULT_PROFILE)
+
+
+def chosen_profile(name: str | None, first: EvalTokenizer | None) -> Profile:
+    """The profile of this name, in the version of the first model if it has this profile."""
+    of_first = profile_of(first)
+    return of_first if name in (None, of_first.name) else profile_named(str(name))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treetok.errors import TreetokError
 from treetok.evaluate.compare import Comparison, Table
+from treetok.install_hint import install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
-        raise TreetokError("charts need matplotlib: pip install 'treetok[eval]'") from None
+        raise TreetokError(f"charts need matplotlib: {install_hint('eval')}") from None
 
 
 def svg_chart(comparison: Comparison) -> str:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.counting import Text, WordCounter, count_words, paths_or_texts, texts_of
+from treetok.corpus.counting import WordCounter, count_words, paths_or_texts, texts_of
 from treetok.corpus.word_ids import SequenceBuilder, WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.run_directory import Made, Run
 from treetok.progress import Progress
-from treetok.text import Profile, check_encodable, profile_named
+from treetok.text import Profile, check_encodable
 
 WORDS, IDS, LEXICON_WORDS, FIGURES = "words.tsv", "word_ids.safetensors", "lexicon_words.tsv", "words.json"
 
@@ -45,14 +45,14 @@ def count_text(
     corpus: Any, options: TrainOptions, run: Run, progress: Progress, max_words: int = 0
 ) -> CountedText:
     """Read the corpus once. `max_words` is the maximum number of running words to keep, in order; 0 keeps none."""
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     formats: dict[str, Format[Any]] = {WORDS: WORD_COUNTS, FIGURES: JSON}
     if max_words:
         formats |= {IDS: WORD_IDS, LEXICON_WORDS: WORD_COUNTS}
     inputs = {
         "text": run.identity.get("text"),
         "lexicon_text": fingerprint(options.lexicon_text),
-        "profile": options.profile,
+        "profile": [options.profile, options.profile_version],
         "text_column": options.text_column,
         "memory_limit": options.memory_limit,
         "max_words": max_words,
@@ -133,8 +133,7 @@ class HashedCorpus:
         self._digests: list[bytes] = []
         self._has_pipe = False
         if isinstance(found, list):
-            # What was found to be a text stays one, whatever it looks like.
-            self.items: Any = [Text(item) if isinstance(item, str) else item for item in found]
+            self.items: Any = found
             for item in self.items:
                 self._add(item)
         else:

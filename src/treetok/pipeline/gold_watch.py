@@ -12,6 +12,7 @@ from treetok.evaluate.gold import GoldFile, read_gold
 from treetok.evaluate.metrics.tree_recall import tree_recall
 from treetok.evaluate.tree_sources import OverStrings
 from treetok.sources import TreeSource, scores_of_words
+from treetok.text import Profile
 from treetok.tree import Tree
 
 
@@ -20,11 +21,11 @@ class GoldWatch:
     """Gold files are never trained on: recalls only go to the log and to stderr."""
 
     gold: dict[str, GoldFile]
-    profile: str
+    profile: Profile
     show: bool = True
 
     @classmethod
-    def read(cls, paths: Sequence[str | PathLike[str]], profile: str, show: bool) -> GoldWatch | None:
+    def read(cls, paths: Sequence[str | PathLike[str]], profile: Profile, show: bool) -> GoldWatch | None:
         return cls({Path(path).stem: read_gold(Path(path)) for path in paths}, profile, show) if paths else None
 
     def recalls(self, source: TreeSource, when: str) -> dict[str, list[float]]:

@@ -34,7 +34,6 @@ from treetok.progress import Progress
 from treetok.sources import scores_of_words
 from treetok.sources.parser import ParserTrees
 from treetok.sources.tree_agreement import SHORTEST_WORD
-from treetok.text import profile_named
 
 FEWEST_WORDS = 3
 LEXICON_FILE = "lexicon.safetensors"
@@ -57,7 +56,7 @@ class NeuralTraining:
         """Check everything that can be checked before any text is read."""
         device = chosen_device(options.device)
         preset = chosen_preset(options, device)
-        watch = GoldWatch.read(options.gold, options.profile, progress.show)
+        watch = GoldWatch.read(options.gold, options.text_profile, progress.show)
         return cls(options, preset, name_of_preset(options.preset, device), device, budget, progress, watch)
 
     def identity(self) -> dict[str, Any]:
@@ -69,7 +68,7 @@ class NeuralTraining:
     def train(self, text: CountedText, run: Run) -> TreesOfText:
         """The trees of all words of the text, and the parser."""
         options, budget = self.options, self.budget
-        profile = profile_named(options.profile)
+        profile = options.text_profile
         letters = counts_by_letters(text.counts, profile)
         counts = Counter(letters) + Counter(counts_by_letters(text.lexicon_counts, profile))
         in_text = {"words": text.sha256[WORDS], "word_ids": text.sha256[IDS]}

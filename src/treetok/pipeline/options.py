@@ -14,7 +14,7 @@ from typing import Any
 from treetok.corpus.counting import DEFAULT_MEMORY_LIMIT
 from treetok.errors import TreetokError, share, whole_number
 from treetok.sources import TreeSource
-from treetok.text import profile_named
+from treetok.text import Profile, profile_named
 from treetok.tokenizer_state import TokenizerState
 from treetok.vocabulary import DEFAULT_METHOD, DEFAULT_PRUNING_RATE, check_choice
 
@@ -32,6 +32,7 @@ class TrainOptions:
     trees: "neural", "counts", the name or directory of a tokenizer, or an object: the state of a tokenizer, or
         anything with `split_scores(words)`.
     profile: the text profile, "lossless" or "uncased".
+    profile_version: the version of its rules for splitting text; None is the newest.
     seed: for everything random; trees from counts and from tokenizers are deterministic.
     special_tokens: None for the profile's own.
     text_column: the column that holds the text in JSON Lines and Parquet files.
@@ -63,6 +64,7 @@ class TrainOptions:
     vocab_size: int = 30_000
     trees: str | TreeSource = "neural"
     profile: str = "lossless"
+    profile_version: int | None = None
     seed: int = 0
     special_tokens: Sequence[str] | None = None
     text_column: str = "text"
@@ -94,7 +96,7 @@ class TrainOptions:
         return cls(**options)
 
     def __post_init__(self) -> None:
-        profile_named(self.profile)
+        object.__setattr__(self, "profile_version", self.text_profile.version)
         self._check_trees()
         numbers = {"vocab_size": 1, "seed": 0, "min_word_count": 1, "memory_limit": 0}
         for name, least in numbers.items():
@@ -143,6 +145,10 @@ class TrainOptions:
                 continue
             if not isinstance(value, int | float) or not value > 0 or math.isnan(value):
                 raise TreetokError(f"{name} must be a number above 0, not {value!r}")
+
+    @property
+    def text_profile(self) -> Profile:
+        return profile_named(self.profile, self.profile_version)
 
     @property
     def is_neural(self) -> bool:

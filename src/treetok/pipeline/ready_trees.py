@@ -16,7 +16,6 @@ from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, score
 from treetok.progress import Progress
 from treetok.sources import CountTrees, TreeSource
 from treetok.storage import load_state
-from treetok.text import profile_named
 from treetok.tokenizer_state import TokenizerState
 
 # Running words. With 10 MB of another kind of text (chats, code) it costs 0.4 % more tokens (docs/lab-notes.md).
@@ -95,13 +94,13 @@ def trees_from_tokenizer(
     state: TokenizerState, letters: Mapping[str, int], options: TrainOptions, progress: Progress
 ) -> TreesOfText:
     """The trees of another tokenizer; the new tokenizer inherits its lexicon."""
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     prior = scaled_prior(state, options, sum(letters.values()))
     everything = sorted({*letters, *(profile.letters(string) for string in prior)})
     scores = score_words(state, everything, progress)
     # A word seen once gets the same tree from the inherited lexicon or source, unless it is spelled differently
     # there (an accent that the other profile strips).
-    align = profile_named(state.profile).align
+    align = state.text_profile.align
     assert options.lexicon_size is not None
     frequent = most_frequent(letters, options.lexicon_size)
     kept = [word for word in frequent if len(word) > 1 and (letters[word] > 1 or align(word) != word)]

@@ -84,17 +84,20 @@ class Run:
         identity: Mapping[str, Any],
         resume: bool,
         is_writer: bool = True,
+        force: bool = False,
     ) -> Run:
-        """Start a run, or resume one."""
+        """Start a run, or resume one. With `force`, an earlier run is resumed if possible, otherwise replaced."""
         described: dict[str, Any] = json.loads(json.dumps(identity))
         if directory is None:
             if resume:
                 raise TreetokError("there is nothing to resume: no directory was given")
             return cls(None, described)
         place = checked_target(directory, (), RUN)
-        if not is_writer and not resume:
+        if not is_writer and not (resume or force):
             # Another process writes there; this one must not look at its files.
             return cls(None, described)
+        if force:
+            return cls._resumed_or_new(place, described, is_writer)
         if not has_file(place, RUN):
             if has_file(place, "words.tsv"):
                 raise TreetokError(f"{place} has files of a run, but {RUN} is missing: remove it to begin anew")
@@ -102,11 +105,21 @@ class Run:
         saved = read_json(find_file(place, RUN))
         if not resume:
             if has_models(saved):
-                raise TreetokError(f"{place} has an earlier run: resume it, or remove {place} to begin anew")
+                raise TreetokError(f"{place} has an earlier run: continue it with --resume, or pass --force")
             return cls(place, described, is_writer)
         run = cls(place, described, is_writer)
         run._load(saved)
         return run
+
+    @classmethod
+    def _resumed_or_new(cls, place: Path, identity: dict[str, Any], is_writer: bool) -> Run:
+        """Nothing is removed here: a new run replaces the files of an old one as its stages finish."""
+        run = cls(place, identity, is_writer)
+        with contextlib.suppress(TreetokError):
+            run._load(read_json(find_file(place, RUN)))
+            return run
+        # A process that does not write must not look at files that another one is replacing.
+        return cls(place if is_writer else None, identity, is_writer)
 
     def _load(self, saved: Any) -> None:
         assert self.directory is not None

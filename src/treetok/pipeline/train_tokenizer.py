@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from treetok.corpus.counting import to_be_read_twice
+from treetok.corpus.counting import check_corpus, to_be_read_twice
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
+from treetok.install_hint import install_hint
 from treetok.pipeline.artefacts import WORD_COUNTS
 from treetok.pipeline.count_words import CountedText, HashedCorpus, count_text, fingerprint, frequent_words
 from treetok.pipeline.options import TrainOptions
@@ -25,7 +26,6 @@ from treetok.progress import Progress, Stopped
 from treetok.segment import Segmenter
 from treetok.sources.tree_agreement import segmentation_agreement
 from treetok.stop_signal import stop_signal
-from treetok.text import profile_named
 from treetok.tokenizer_state import TokenizerState
 from treetok.torchrun import is_first_process
 from treetok.version import __version__
@@ -48,21 +48,23 @@ def train(
     *,
     directory: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    force: bool = False,
     progress: bool | Callable[[str, int, int | None], object] = False,
 ) -> Trained:
-    """Run all stages. `directory` and `resume` are for neural trees only."""
+    """Run all stages. `directory`, `resume` and `force` are for neural trees only."""
     check_size(options)
+    check_corpus(corpus)
     shown = Progress(progress if is_first_process() else False)
     if not options.is_neural:
-        if directory is not None or resume:
-            raise TreetokError("directory and resume are for trees='neural' alone")
+        if directory is not None or resume or force:
+            raise TreetokError("directory, resume and force are for trees='neural' alone")
         return train_quickly(corpus, options, shown)
     if isinstance(corpus, Mapping):
         raise TreetokError("trees='neural' are learned from running text, not from word counts")
     with stop_signal() as stopped:
         shown.is_stopping = stopped.is_set
         try:
-            return train_neural(corpus, options, directory, resume, shown)
+            return train_neural(corpus, options, directory, resume, force, shown)
         except Stopped as error:
             kept = (
                 "nothing was kept" if directory is None else f"{directory} has what is done; go on with --resume"
@@ -82,7 +84,7 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
         text = count_text(hashed.items, options, run, progress)
         run.identity["text"] = hashed.sha256()
     words = frequent_words(text.counts, options.min_word_count)
-    letters = counts_by_letters(words, profile_named(options.profile))
+    letters = counts_by_letters(words, options.text_profile)
     return finish(options, run, text, words, ready_trees(source, letters, options, progress), progress)
 
 
@@ -91,6 +93,7 @@ def train_neural(
     options: TrainOptions,
     directory: str | os.PathLike[str] | None,
     resume: bool,
+    force: bool,
     progress: Progress,
 ) -> Trained:
     """Train with trees learned from the text."""
@@ -98,14 +101,20 @@ def train_neural(
         from treetok.pipeline.neural import NeuralTraining
     except ImportError as error:
         raise TreetokError(
-            f"trees='neural' need {error.name}: pip install 'treetok[train]', or choose trees='counts' or those of"
+            f"trees='neural' need {error.name}: {install_hint('train')}, or choose trees='counts' or those of"
             " a tokenizer, as trees='en'"
         ) from None
     budget = Budget(options.minutes)
     neural = NeuralTraining.prepare(options, budget, progress)
     items = to_be_read_twice(corpus, options.text_column)
-    identity = {"text": fingerprint(items), "profile": options.profile, "seed": options.seed, **neural.identity()}
-    run = Run.open(directory, identity, resume, is_first_process())
+    identity = {
+        "text": fingerprint(items),
+        "profile": options.profile,
+        "profile_version": options.profile_version,
+        "seed": options.seed,
+        **neural.identity(),
+    }
+    run = Run.open(directory, identity, resume, is_first_process(), force)
     text = count_text(items, options, run, progress, neural.preset.max_words)
     budget.counting_seconds = run.records["words"].seconds
     words = frequent_words(text.counts, options.min_word_count)
@@ -139,7 +148,7 @@ def finish(
         vocabulary = choose_vocabulary(options, room, words, trees.scores, progress, trees.prior)
         figures: dict[str, Any] = {"tokens": len(vocabulary) + room.outside}
         if trees.unseen_words:
-            in_text = profile_named(options.profile).in_running_text
+            in_text = options.text_profile.in_running_text
             segmenter = Segmenter(vocabulary, fewest_tokens)
             alike = segmentation_agreement(trees.source, trees.scores, segmenter, trees.unseen_words, in_text)
             figures["parser_agreement_unseen"] = round(alike, 4)
@@ -163,6 +172,7 @@ def finish(
     }
     state = TokenizerState(
         profile=options.profile,
+        profile_version=options.text_profile.version,
         entries=in_order_of_ids(room.base, vocabulary),
         special_tokens=room.specials,
         lexicon=trees.lexicon,

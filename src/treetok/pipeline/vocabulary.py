@@ -13,7 +13,7 @@ from treetok.lexicon import Lexicon
 from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
-from treetok.text import Profile, check_encodable, profile_named
+from treetok.text import Profile, check_encodable
 from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import split_depths, with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
@@ -39,14 +39,14 @@ class Room:
 
 def check_size(options: TrainOptions) -> None:
     """Reject a vocabulary size that is too small for any text, before text is read."""
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     needed = len(base_entries(profile.byte_fallback)) + len(special_token_ids(profile, options.special_tokens))
     if options.vocab_size < needed:
         raise TreetokError(too_small(options.vocab_size, 0, needed))
 
 
 def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     specials = special_token_ids(profile, options.special_tokens)
     room = Room(
         specials, base_entries(profile.byte_fallback), covering_characters(words, options.character_coverage)
@@ -76,7 +76,7 @@ def choose_vocabulary(
     words: the words of the text; scores: the split scores of their letters (and of the prior's).
     prior: strings with counts, treated like words of the text.
     """
-    profile = profile_named(options.profile)
+    profile = options.text_profile
     counts = Counter({word: count for word, count in words.items() if room.alphabet.issuperset(word)})
     # A character still gets its token if all its words contain some other character outside the alphabet.
     lone_characters = room.alphabet.difference(*counts)
@@ -124,9 +124,24 @@ def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) ->
         seen.add(name)
         if is_base_name(name):
             raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
+        if could_be_a_piece(name, profile):
+            raise TreetokError(
+                f"{name!r} cannot be a special token: it is ordinary text, and could become an ordinary token;"
+                f" set it apart, as in {'<|' + name.strip() + '|>'!r}"
+            )
     if not profile.byte_fallback and UNKNOWN not in names:
         names.append(UNKNOWN)
     return {name: number for number, name in enumerate(names)}
+
+
+def could_be_a_piece(name: str, profile: Profile) -> bool:
+    """Whether a string can be a piece of some word: then it is a word by itself, or part of a run of spaces.
+
+    >>> from treetok.text import profile_named
+    >>> could_be_a_piece(" cat", profile_named("lossless")), could_be_a_piece("<|cat|>", profile_named("lossless"))
+    (True, False)
+    """
+    return name.isspace() or profile.split(name) == [name]
 
 
 def scores_of_word(word: str, profile: Profile, scores_of_letters: Scores) -> Sequence[float]:

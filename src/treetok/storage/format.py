@@ -1,7 +1,8 @@
 """The files of a saved tokenizer, and the version of the format."""
 
 # Version 2 added `fewest_tokens`, which is false for version 1.
-FORMAT = 2
+# Version 3 added `profile_version`, which is 1 before: older releases would split text by other rules.
+FORMAT = 3
 HEAD = "treetok.json"
 VOCABULARY = "vocab.tsv"
 NGRAMS = "ngrams.safetensors"

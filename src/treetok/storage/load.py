@@ -24,7 +24,7 @@ from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.storage.atomic import ARRIVING, find_file
 from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.vocab_tsv import unescape_token
-from treetok.text import profile_named
+from treetok.text import Profile, profile_named
 from treetok.token_table import Entry
 from treetok.tokenizer_state import TokenizerState
 
@@ -103,7 +103,7 @@ def version_of(directory: Path) -> tuple[bool, int, int, int]:
 
 def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
     with naming_directory(directory):
-        profile = profile_named(head["profile"])
+        profile = profile_of_head(head, directory / HEAD)
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {
             name: read_checked(path_of(directory, name, files[name]), files[name])
@@ -126,11 +126,25 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
     if not isinstance(source, TreeSource):
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
     card = read_card(find_file(directory, CARD))
-    state = TokenizerState(profile.name, entries, special_tokens, lexicon, source, fewest_tokens, settings, card)
+    state = TokenizerState(
+        profile.name, profile.version, entries, special_tokens, lexicon, source, fewest_tokens, settings, card
+    )
     with naming_directory(directory):
         # Raises if the tokens are not distinct.
         _ = state.table
     return state
+
+
+def profile_of_head(head: Mapping[str, Any], path: Path) -> Profile:
+    """The profile in the version that the tokenizer was trained with."""
+    name, version = head["profile"], head.get("profile_version", 1)
+    newest = profile_named(name).version
+    if type(version) is int and version > newest:
+        raise TreetokError(
+            f"{path} has version {version} of the profile {name!r}, this treetok knows up to {newest}:"
+            " upgrade treetok"
+        )
+    return profile_named(name, version)
 
 
 @contextlib.contextmanager

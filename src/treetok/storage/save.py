@@ -40,6 +40,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
     head = {
         "format": FORMAT,
         "profile": state.profile,
+        "profile_version": state.profile_version,
         "trees": source,
         "fewest_tokens": state.fewest_tokens,
         "special_tokens": dict(state.special_tokens),

@@ -3,6 +3,9 @@
 A profile is normaliser, pre-tokenizer and decoder in one: it defines how text is normalised and split into words,
 which letters of a word its tree is built over, and how tokens are joined again. No word is longer than
 LONGEST_WORD characters, which bounds the work per word in all later stages.
+
+A profile has versions: when the rules for splitting change, saved tokenizers keep theirs, and new ones get the
+newest.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ class Profile(Protocol):
     """The interface of a text profile."""
 
     name: str
+    # Which version of its rules this profile follows, and which there are, oldest first.
+    version: int
+    versions: tuple[int, ...]
     # Characters outside the vocabulary become bytes (True) or the unknown token (False).
     byte_fallback: bool
     # Inserted between tokens when decoding.
@@ -44,14 +50,24 @@ class Profile(Protocol):
         """A bare word as it appears inside a sentence, for example with a leading space."""
 
 
-PROFILES: dict[str, Profile] = {profile.name: profile for profile in (Lossless(), Uncased())}
+VERSIONS: dict[tuple[str, int], Profile] = {
+    (kind.name, version): kind(version) for kind in (Lossless, Uncased) for version in kind.versions
+}
+# The newest version of each.
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in VERSIONS.values()}
 
 
-def profile_named(name: str) -> Profile:
-    """Look up a profile by name."""
+def profile_named(name: str, version: int | None = None) -> Profile:
+    """Look up a profile by name; None is its newest version."""
     if not isinstance(name, str) or name not in PROFILES:
         raise TreetokError(f"unknown profile {name!r}: choose one of {', '.join(map(repr, PROFILES))}")
-    return PROFILES[name]
+    newest = PROFILES[name]
+    if version is None:
+        return newest
+    if type(version) is not int or version not in newest.versions:
+        known = ", ".join(map(str, newest.versions))
+        raise TreetokError(f"unknown version {version!r} of the profile {name!r}: choose one of {known}")
+    return VERSIONS[name, version]
 
 
 def check_encodable(text: str) -> None:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import regex
+
 from treetok.text.word_limit import split_long_words
 
-WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)(?!\w)|\w+|[^\w\s]+")
+# By version of the profile. Version 1 splits words at spacing marks (most vowel signs of Indic scripts), which are
+# not in Python's \w, and knows contractions with the straight apostrophe only.
+WORDS = {
+    1: re.compile(r"'(?:s|t|re|ve|m|ll|d)(?!\w)|\w+|[^\w\s]+"),
+    2: regex.compile(r"['’](?:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])|[\p{L}\p{M}\p{N}_]+|[^\p{L}\p{M}\p{N}_\s]+"),
+}
 
 # The blocks that BERT treats as Chinese characters: each character is a word by itself.
 CHINESE_BLOCKS = (
@@ -57,16 +64,21 @@ class Uncased:
     """The profile used in the paper. Word boundaries are not marked, so decoding cannot restore them."""
 
     name = "uncased"
+    versions = tuple(WORDS)
     byte_fallback = False
     joiner = " "
     default_special_tokens: tuple[str, ...] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+    def __init__(self, version: int = max(WORDS)) -> None:
+        self.version = version
+        self._word = WORDS[version]
 
     def split(self, text: str) -> list[str]:
         """
         >>> Uncased().split("The fielder's café-au-lait, 2024!")
         ['the', 'fielder', "'s", 'cafe', '-', 'au', '-', 'lait', ',', '2024', '!']
         """
-        return split_long_words(WORD.findall(text.translate(NORMAL_CHARACTERS)))
+        return split_long_words(self._word.findall(text.translate(NORMAL_CHARACTERS)))
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
         sources: list[int] = []
@@ -74,7 +86,7 @@ class Uncased:
             sources.extend([position] * len(NORMAL_CHARACTERS[ord(character)]))
         normal = text.translate(NORMAL_CHARACTERS)
         words, offsets = [], []
-        for match in WORD.finditer(normal):
+        for match in self._word.finditer(normal):
             start = match.start()
             for word in split_long_words([match.group()]):
                 words.append(word)

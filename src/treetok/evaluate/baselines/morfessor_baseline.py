@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError, whole_number
 from treetok.evaluate.baselines.pre_tokenized import CONTRACTION, PreTokenizedTokenizer, SegmentedWord
+from treetok.install_hint import install_hint
 from treetok.text import Profile, profile_named
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def train_morfessor(
     try:
         import morfessor
     except ImportError:
-        raise TreetokError("the Morfessor baseline needs morfessor: pip install 'treetok[eval]'") from None
+        raise TreetokError(f"the Morfessor baseline needs morfessor: {install_hint('eval')}") from None
     if dampening not in DAMPENINGS:
         raise TreetokError(f"unknown dampening {dampening!r}: choose one of {', '.join(map(repr, DAMPENINGS))}")
     profile = profile_named(profile) if isinstance(profile, str) else profile

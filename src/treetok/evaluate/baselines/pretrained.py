@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treetok.errors import TreetokError
+from treetok.install_hint import install_hint
 from treetok.text import check_encodable
 from treetok.token_table import byte_name
 
@@ -157,7 +158,7 @@ def load_tokenizer_json(path: Path) -> Tokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise TreetokError(f"loading {path} needs tokenizers: pip install 'treetok[eval]'") from None
+        raise TreetokError(f"loading {path} needs tokenizers: {install_hint('eval')}") from None
     return load_file(path, "a Hugging Face tokenizer.json", lambda: Tokenizer.from_file(str(path)))
 
 

@@ -26,7 +26,12 @@ SUFFIXES = (".cuts", *(".cuts" + compression for compression in COMPRESSIONS))
 
 def save_word_table(tokenizer: EvalTokenizer, words: Iterable[str], profile: Profile, path: Path) -> None:
     """Segment words and write the table. Words are as the profile splits them: in lossless, with their spaces."""
-    head = {"name": tokenizer.name, "profile": profile.name, "vocabulary_size": tokenizer.vocabulary_size}
+    head = {
+        "name": tokenizer.name,
+        "profile": profile.name,
+        "profile_version": profile.version,
+        "vocabulary_size": tokenizer.vocabulary_size,
+    }
     lines = [json.dumps(head, ensure_ascii=False)]
     for word in words:
         tokens = tokenizer.tokenize(word)
@@ -43,7 +48,8 @@ def load_word_table(path: Path, name: str | None = None) -> PreTokenizedTokenize
     lines = iter(lines_of(path))
     try:
         head = json.loads(next(lines))
-        profile, size = profile_named(head["profile"]), head["vocabulary_size"]
+        profile = profile_named(head["profile"], head.get("profile_version", 1))
+        size = head["vocabulary_size"]
         name = name or head["name"]
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise ValueError(f"its name is {name!r}")

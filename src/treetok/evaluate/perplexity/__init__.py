@@ -12,11 +12,12 @@ model, `likelihood.py` trains it and measures held-out text.
 """
 
 from treetok.errors import TreetokError
+from treetok.install_hint import install_hint
 
 try:
     from treetok.evaluate.perplexity.config import PerplexityConfig
     from treetok.evaluate.perplexity.likelihood import Likelihood, figures_of, measure_likelihood
 except ImportError as error:
-    raise TreetokError(f"language models need {error.name}: pip install 'treetok[train]'") from None
+    raise TreetokError(f"language models need {error.name}: {install_hint('train')}") from None
 
 __all__ = ["Likelihood", "PerplexityConfig", "figures_of", "measure_likelihood"]

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from treetok.errors import TreetokError, TreetokWarning
+from treetok.install_hint import install_hint
 from treetok.model.training.trainer import StepReport
 
 LINES = "log.jsonl"
@@ -70,7 +71,7 @@ class TrainingLog:
         except ImportError:
             warnings.warn(
                 f"only {self.directory / LINES} is written, no curves for TensorBoard, which need tensorboardX:"
-                " pip install 'treetok[train]'",
+                f" {install_hint('train')}",
                 TreetokWarning,
                 stacklevel=3,
             )
