@@ -39,7 +39,7 @@ from treetok.text import profile_named  # noqa: E402
 from treetok.token_entropy import entropies_by_token  # noqa: E402
 from treetok.tree import split_depths  # noqa: E402
 
-# Letters that are frequent words, and room for rare tokens: there, merging by entropy is not merging for fewest tokens.
+# With letters that are frequent words, and room for rare tokens, merging by entropy is not merging for fewest tokens.
 TEXT = Language().text(1500)[0] + " a e s" * 2000
 VOCAB_SIZE, SPECIAL_TOKENS = 800, 5
 SETTINGS = {
@@ -154,6 +154,17 @@ def test_trees_are_read_greedily_off_pruned_charts(folder, member, decoded):
         member.parser,
     ):
         assert depths_by(other, words) != decoded
+
+
+def test_trees_do_not_depend_on_the_batch(member):
+    words = ["a", "unblorkednesses", "§東§", "ab", "walking", "a" * 30, "e"]
+    trees = PrunedTrees(member, window=4)
+    together = trees.split_scores(words)
+    assert [len(scores) for scores in together] == [len(word) - 1 for word in words]
+    for word, scores in zip(words, together, strict=True):
+        assert np.array_equal(trees.split_scores([word])[0], scores)
+    with pytest.raises(TreetokError, match="pruned charts need the parser"):
+        PrunedTrees(dataclasses.replace(member, parser=None), window=4)
 
 
 def test_its_vocabulary_is_that_of_algorithm_3(folder, decoded):
