@@ -39,7 +39,7 @@ from treetok.text import profile_named  # noqa: E402
 from treetok.token_entropy import entropies_by_token  # noqa: E402
 from treetok.tree import split_depths  # noqa: E402
 
-# With letters that are frequent words, and room for rare tokens, merging by entropy is not merging for fewest tokens.
+# Letters that are frequent words, and room for rare tokens: entropies and fewest tokens call for different merges.
 TEXT = Language().text(1500)[0] + " a e s" * 2000
 VOCAB_SIZE, SPECIAL_TOKENS = 800, 5
 SETTINGS = {
