@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from treetok import TreetokError  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
 from treetok.model.distillation.data import depths_of_words, subtrees_of  # noqa: E402
-from treetok.model.distillation.distil import distil, prepare_distillation, share_out, stored_parser  # noqa: E402
+from treetok.model.distillation.distil import distil, prepare_distillation, share_out  # noqa: E402
 from treetok.model.distillation.pseudo_words import pseudo_words  # noqa: E402
 from treetok.model.distillation.trainer import DistillationConfig  # noqa: E402
 from treetok.model.losses.parser_loss import depths_of_splits, parser_loss  # noqa: E402
@@ -22,6 +22,7 @@ from treetok.model.network.parser import (  # noqa: E402
     ParserTable,
     ends_of_morphemes,
     insides_of_morphemes,
+    stored_parser,
 )
 from treetok.segment import Segmenter  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402

@@ -13,6 +13,7 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
+from treetok.model.charts.best_trees import best_tree_depths  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.charts.passes import inside_pass, outside_pass, span_weights  # noqa: E402
 from treetok.model.charts.pruned import PrunedCharts  # noqa: E402
@@ -26,7 +27,6 @@ from treetok.model.config import (  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import greedy_splits, rows_of_spans, split_depths_of, split_scores_by_width  # noqa: E402
-from treetok.model.losses.joint_parser import best_tree_depths  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.network.functional import norm  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402

@@ -49,7 +49,7 @@ def add_command(commands: Any) -> None:
     )
     add("--min-word-count", type=int, help="ignore words rarer than this (default: 1)")
     add("--character-coverage", type=float, help="share of characters that get tokens (default: 0.9999)")
-    add("--vocab", help="compact (default; fewest tokens) or paper (pruned by entropy)")
+    add("--vocab", help="compact (default; fewest tokens) or paper (default of --preset paper; by entropy)")
     add(
         "--alignment",
         type=float,

@@ -2,7 +2,8 @@
 
 The paper splits every span at its highest compatibility score, from the root down (greedy decoding). By default we
 use minimum Bayes risk decoding over spans instead (docs/lab-notes.md): the softmax of the scores gives every tree
-a probability, and we take the tree with the highest expected number of correct spans.
+a probability, and we take the tree with the highest expected number of correct spans. That takes the scores of all
+spans, and so complete charts; greedy decoding also works with pruned ones (`PrunedTrees`).
 
 A model's score of a span depends on the morphemes it knows. For an ensemble of models with different morphemes,
 the span probabilities are summed (`CompositionTrees`).
@@ -13,7 +14,7 @@ Shapes: C cells of a level, K possible splits of each; W words of equal length n
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +23,11 @@ import torch
 from torch import Tensor
 
 from treetok.errors import TreetokError
+from treetok.model.charts.best_trees import best_tree_depths
 from treetok.model.charts.complete import CompleteCharts
-from treetok.model.charts.passes import embedded_rows
+from treetok.model.charts.passes import embedded_rows, inside_pass
 from treetok.model.charts.plan import ChartPlan
+from treetok.model.charts.pruned import PrunedCharts
 from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel
@@ -140,6 +143,25 @@ def rows_of_spans(
     return rows
 
 
+def in_batches(
+    words: Sequence[str], most_letters: int, decode: Callable[[list[str]], list[npt.NDArray[np.float32]]]
+) -> list[npt.NDArray[np.float32]]:
+    """Decode words in batches of limited size, sorted by length: a batch is as wide as its longest word."""
+    scores: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
+    order = sorted(range(len(words)), key=lambda number: (len(words[number]), words[number]))
+    start = 0
+    while start < len(order):
+        end, letters = start, 0
+        while end < len(order) and letters < most_letters:
+            letters += len(words[order[end]])
+            end += 1
+        batch = order[start:end]
+        for number, depths in zip(batch, decode([words[number] for number in batch]), strict=True):
+            scores[number] = depths
+        start = end
+    return scores
+
+
 class CompositionTrees:
     """An ensemble of composition models as a source of trees: the parser's teacher; slow without a GPU."""
 
@@ -160,21 +182,7 @@ class CompositionTrees:
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
         """The negative depth of every split in the best tree of each word."""
-        scores: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
-        # Words are sorted by length: a batch is as wide as its longest word.
-        order = sorted(range(len(words)), key=lambda number: (len(words[number]), words[number]))
-        most_letters = LETTERS_PER_BATCH[torch.device(self.device).type]
-        start = 0
-        while start < len(order):
-            end, letters = start, 0
-            while end < len(order) and letters < most_letters:
-                letters += len(words[order[end]])
-                end += 1
-            batch = order[start:end]
-            for number, depths in zip(batch, self._batch([words[number] for number in batch]), strict=True):
-                scores[number] = depths
-            start = end
-        return scores
+        return in_batches(words, LETTERS_PER_BATCH[torch.device(self.device).type], self._batch)
 
     @torch.no_grad()
     def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
@@ -213,3 +221,38 @@ class CompositionTrees:
                 best = greedy_splits(scores_of_members[0], rows, len(of_length), n)
             trees += split_depths_of(best)
         return trees
+
+
+class PrunedTrees:
+    """The paper's tree induction: greedy decoding of charts that the model's own parser prunes, as in training but
+    without noise."""
+
+    def __init__(
+        self,
+        member: EnsembleMember,
+        window: int,
+        device: torch.device | str = "cpu",
+        morph_overriding: bool = True,
+    ) -> None:
+        if member.parser is None:
+            raise TreetokError("pruned charts need the parser that was trained with the composition model")
+        self.member, self.parser, self.window = member, member.parser, window
+        self.device, self.morph_overriding = device, morph_overriding
+
+    def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+        """The negative depth of every split in the best tree of each word."""
+        return in_batches(words, LETTERS_PER_BATCH[torch.device(self.device).type], self._batch)
+
+    @torch.no_grad()
+    def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
+        table = tabulate_substrings(words)
+        merge_scores = np.zeros((len(words), table.widest - 1), dtype=np.float32)
+        for row, scores in zip(merge_scores, self.parser.split_scores(words), strict=True):
+            row[: len(scores)] = scores
+        scores_WS = torch.from_numpy(merge_scores).to(self.device)
+        morphemes = self.member.morphemes.ids(table.strings(words))
+        charts = PrunedCharts(table, morphemes, self.device, self.window, scores_WS.__getitem__)
+        plan = charts.plan(torch.arange(len(words), device=self.device))
+        inside = inside_pass(self.member.composition, plan, self.morph_overriding)
+        depths = best_tree_depths(plan, inside).cpu().numpy()
+        return [-row[: len(word) - 1].astype(np.float32) for word, row in zip(words, depths, strict=True)]

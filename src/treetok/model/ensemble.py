@@ -1,4 +1,5 @@
-"""A member of the ensemble: a trained composition model and the morphemes it knows, with its file format."""
+"""A member of the ensemble: a trained composition model, the morphemes it knows and the parser that prunes its
+charts, if they are pruned; with its file format."""
 
 from __future__ import annotations
 
@@ -16,24 +17,31 @@ from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.network.composition import CompositionModel
+from treetok.sources.parser import ParserTrees
 from treetok.storage.atomic import save_atomically
 
-WEIGHT = "composition."
+WEIGHT, PARSER = "composition.", "parser."
 STRINGS = ("characters", "morphemes")
 
 
 @dataclass(frozen=True)
 class EnsembleMember:
-    """One of the composition models that trees are decoded from together."""
+    """One of the composition models that trees are decoded from together.
+
+    parser: trained jointly with the model; None with complete charts.
+    """
 
     composition: CompositionModel
     morphemes: MorphemeVocabulary
+    parser: ParserTrees | None = None
 
     def as_bytes(self) -> bytes:
         """The member in 16-bit precision: enough to decode trees, not to continue training."""
         tensors = {WEIGHT + name: w.detach().cpu().half() for name, w in self.composition.state_dict().items()}
         for name, strings in zip(STRINGS, (self.morphemes.characters, self.morphemes.longer), strict=True):
             tensors[name] = torch.frombuffer(bytearray(json.dumps(strings).encode()), dtype=torch.uint8)
+        if self.parser is not None:
+            tensors |= {PARSER + name: torch.tensor(array) for name, array in self.parser.arrays().items()}
         sizes = json.dumps(dataclasses.asdict(self.composition.config))
         return safetensors.torch.save(tensors, {"sizes": sizes})
 
@@ -48,9 +56,11 @@ class EnsembleMember:
             composition = CompositionModel(sizes, len(morphemes))
             weights = {n.removeprefix(WEIGHT): w.float() for n, w in tensors.items() if n.startswith(WEIGHT)}
             composition.load_state_dict(weights)
-        except (safetensors.SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            of_parser = {n.removeprefix(PARSER): w.numpy() for n, w in tensors.items() if n.startswith(PARSER)}
+            parser = ParserTrees.from_arrays(of_parser) if of_parser else None
+        except (safetensors.SafetensorError, KeyError, TypeError, ValueError, RuntimeError, TreetokError) as error:
             raise TreetokError(f"{name} is damaged: {error}") from None
-        return cls(composition.to(device), morphemes)
+        return cls(composition.to(device), morphemes, parser)
 
     def save(self, path: Path) -> None:
         save_atomically(path.parent, {path.name: self.as_bytes()}, path.name)

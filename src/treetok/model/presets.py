@@ -1,21 +1,25 @@
 """Presets: four named sets of all settings of neural training.
 
 `best` trains the ensemble behind the shipped tokenizers, `fast` a smaller one, both on one GPU; `tiny` learns
-something on a CPU in minutes; `paper` follows the appendix of the paper.
+something on a CPU in minutes; `paper` is the method of the paper, with its sizes (docs/algorithms.md has the
+differences that are left).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
-from treetok.model.decoding import GREEDY, DecodingConfig
+from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig, PrunedTrees
 from treetok.model.distillation.trainer import DistillationConfig
+from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.parser import ParserConfig
 from treetok.model.training.trainer import TrainingConfig
+from treetok.vocabulary import DEFAULT_METHOD
 
 FEWEST_STEPS = 20
 
@@ -28,6 +32,7 @@ class Preset:
     pseudo_words: the number of pseudo-words the parser learns from in addition to words; at most two per word.
     max_epochs: the maximum number of passes over a small text, regardless of the number of steps.
     max_words: the maximum number of running words to train on.
+    vocab: how the vocabulary is chosen, unless the option `vocab` says otherwise.
     """
 
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -39,6 +44,7 @@ class Preset:
     pseudo_words: int = 0
     max_epochs: int = 60
     max_words: int = 300_000_000
+    vocab: str = DEFAULT_METHOD
 
     def __post_init__(self) -> None:
         if not self.ensemble:
@@ -47,11 +53,27 @@ class Preset:
             raise TreetokError("the first member of an ensemble has no trees to take morphemes from")
         if len(self.ensemble) > 1 and not self.decoding.mbr:
             raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
+        if self.keeps_joint_parser and not self.decoding.own_morpheme:
+            raise TreetokError("pruned charts are decoded with own_morpheme = true")
         if self.pseudo_words < 0:
             raise TreetokError(f"pseudo_words must be at least 0, not {self.pseudo_words}")
         for name in ("max_epochs", "max_words"):
             if getattr(self, name) < 1:
                 raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+    @property
+    def keeps_joint_parser(self) -> bool:
+        """Whether the parser trained with the composition model becomes the tokenizer's, and trees are read off
+        the charts it prunes. MBR decoding needs complete charts; a parser is then distilled from their trees."""
+        return self.model.chart == "pruned" and not self.decoding.mbr
+
+    def trees(self, members: Sequence[EnsembleMember], device: str) -> CompositionTrees | PrunedTrees:
+        """The trees of trained models, decoded as this preset says."""
+        overriding = self.model.objective.morph_overriding
+        if self.keeps_joint_parser:
+            (member,) = members
+            return PrunedTrees(member, self.model.window, device, overriding)
+        return CompositionTrees(members, device, overriding, self.decoding)
 
     def training_of_member(self, number: int) -> TrainingConfig:
         """All members have the same training settings except for the seed."""
@@ -115,9 +137,10 @@ PRESETS = {
             warmup_steps=1200,
             final_lr_ratio=0.0,
         ),
-        parser=ParserConfig(max_morpheme_length=0),
-        distillation=DistillationConfig(learn_subtrees=True),
+        (MorphemeConfig("bpe", 10_000, max_characters=1903),),
+        ParserConfig(max_morpheme_length=0),
         decoding=GREEDY,
+        vocab="paper",
     ),
 }
 

@@ -17,7 +17,6 @@ import safetensors
 import safetensors.numpy
 
 from treetok.errors import TreetokWarning
-from treetok.model.decoding import CompositionTrees
 from treetok.model.distillation.pseudo_words import pseudo_words
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
@@ -44,10 +43,6 @@ class TreeDecoding:
     progress: Progress
     checkpoint_seconds: float = 60.0
 
-    def teacher(self, members: Sequence[EnsembleMember]) -> CompositionTrees:
-        overriding = self.preset.model.objective.morph_overriding
-        return CompositionTrees(members, self.device, overriding, self.preset.decoding)
-
     def decode(
         self,
         folder: Path | None,
@@ -58,7 +53,7 @@ class TreeDecoding:
     ) -> dict[str, list[int]]:
         """The negative depth of every split of every word. Stops after `seconds`; the remaining words at the end
         of the list get no trees."""
-        teacher = self.teacher(members)
+        source = self.preset.trees(members, self.device)
         began = saved = time.monotonic()
         parts = DepthParts(folder, words)
         batch_size = WORDS_PER_BATCH if math.isinf(seconds) else WORDS_PER_BATCH_WITH_A_LIMIT
@@ -68,7 +63,7 @@ class TreeDecoding:
             while len(depths) < len(words) and time.monotonic() - began < seconds:
                 batch = words[len(depths) : len(depths) + batch_size]
                 # `split_scores` sorts words by length, since a batch is as wide as its longest word.
-                waiting += [split_depths(scores.tolist()) for scores in teacher.split_scores(batch)]
+                waiting += [split_depths(scores.tolist()) for scores in source.split_scores(batch)]
                 depths += waiting[len(waiting) - len(batch) :]
                 is_due = time.monotonic() - saved > self.checkpoint_seconds
                 if is_due or self.progress.is_stopping():

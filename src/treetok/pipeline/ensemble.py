@@ -12,9 +12,9 @@ from typing import Any
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary, find_morphemes
-from treetok.model.decoding import CompositionTrees
 from treetok.model.device import free_memory
 from treetok.model.ensemble import EnsembleMember
+from treetok.model.network.parser import stored_parser
 from treetok.model.presets import Preset
 from treetok.model.training.build_trainer import assemble_trainer, chart_words
 from treetok.model.training.checkpoint import HEAD as CHECKPOINT
@@ -113,7 +113,7 @@ class EnsembleTraining:
             "training": dataclasses.asdict(training),
         }
         if self.preset.model.chart == "pruned":
-            inputs["parser"] = dataclasses.asdict(self.preset.parser)
+            inputs["joint_parser"] = dataclasses.asdict(self.preset.parser)
         formats: dict[str, Format[Any]] = {file: BYTES}
 
         def work() -> Made:
@@ -122,7 +122,7 @@ class EnsembleTraining:
             if self.precompiling is not None:
                 self.precompiling.join()
             self._train(trainer, members, morphemes, number)
-            member = EnsembleMember(trainer.learner.composition, morphemes)
+            member = member_of(trainer, morphemes)
             facts = {"seed": training.seed, "device": self.device.partition(":")[0]}
             return {file: member.as_bytes()}, {**figures_of(trainer), **facts}
 
@@ -148,9 +148,7 @@ class EnsembleTraining:
                 shown.at((news.step - first) * words_per_step, news.seconds_left)
                 recalls = {}
                 if self.watch is not None and news.validation is not None:
-                    current = EnsembleMember(trainer.learner.composition, morphemes)
-                    decoding, overriding = self.preset.decoding, self.preset.model.objective.morph_overriding
-                    source = CompositionTrees([*members, current], self.device, overriding, decoding)
+                    source = self.preset.trees([*members, member_of(trainer, morphemes)], self.device)
                     recalls = self.watch.recalls(source, f"model {which}, step {news.step}")
                 if log is not None:
                     log.write(news, recalls)
@@ -168,6 +166,12 @@ class EnsembleTraining:
             raise stopped_error(f"at step {trainer.step} of {steps} of model {which}", self.run)
         if first == 0:
             self.budget.member_seconds = trainer.seconds_spent
+
+
+def member_of(trainer: Trainer, morphemes: MorphemeVocabulary) -> EnsembleMember:
+    learner = trainer.learner
+    parser = None if learner.parser is None else stored_parser(learner.parser, morphemes)
+    return EnsembleMember(learner.composition, morphemes, parser)
 
 
 def member_file(number: int) -> str:

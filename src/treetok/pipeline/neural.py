@@ -1,4 +1,5 @@
-"""The stages of neural training in order: morphemes and members of the ensemble, trees, parser, lexicon."""
+"""The stages of neural training in order: morphemes and members of the ensemble, trees, parser (unless that of the
+model is kept), lexicon."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from treetok.pipeline.gold_watch import GoldWatch
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.overrides import flat_settings, override, read_config
 from treetok.pipeline.ready_trees import TreesOfText
-from treetok.pipeline.run_directory import Made, Run
+from treetok.pipeline.run_directory import Artefacts, Made, Run
 from treetok.pipeline.time_budget import Budget
 from treetok.pipeline.vocabulary import Scores, lexicon_of, most_frequent, without_redundant_words
 from treetok.progress import Progress
@@ -56,6 +57,7 @@ class NeuralTraining:
         """Check everything that can be checked before any text is read."""
         device = chosen_device(options.device)
         preset = chosen_preset(options, device)
+        options = options.with_vocab(preset.vocab)
         watch = GoldWatch.read(options.gold, options.text_profile, progress.show)
         return cls(options, preset, name_of_preset(options.preset, device), device, budget, progress, watch)
 
@@ -74,7 +76,7 @@ class NeuralTraining:
         in_text = {"words": text.sha256[WORDS], "word_ids": text.sha256[IDS]}
         with joined_processes(self.device) as device:
             preset = self._for_text(text)
-            budget.members = len(preset.ensemble)
+            budget.members, budget.is_distilled = len(preset.ensemble), preset.keeps_joint_parser
             decoding = TreeDecoding(preset, device, run, self.progress, options.checkpoint_seconds)
             self.progress.seconds_after = lambda seconds: budget.after_stage(run.current, seconds)
 
@@ -98,18 +100,8 @@ class NeuralTraining:
             inputs = {**in_text, "lexicon_words": text.sha256[LEXICON_WORDS], "members": sha256}
             decoded = decode_all(decoding, members, inputs, counts, options.seed, budget)
             if self.watch is not None and "trees" not in run.done_before:
-                self.watch.recalls(decoding.teacher(members), f"ensemble of {len(members)}")
-            parser, unseen = distil_parser(
-                preset,
-                device,
-                run,
-                decoded,
-                counts,
-                members,
-                budget,
-                self.progress,
-                options.checkpoint_seconds,
-            )
+                self.watch.recalls(preset.trees(members, device), f"ensemble of {len(members)}")
+            parser, unseen = self._parser(preset, device, run, decoded, counts, members)
         scores: dict[str, Sequence[float]] = dict(decoded[TREES_FILE])
         scores |= scores_of_words(parser, sorted(word for word in letters if word not in scores))
         kept = self._lexicon(run, decoded.sha256, scores, counts, parser)
@@ -117,9 +109,31 @@ class NeuralTraining:
             "trees": "neural",
             "preset": self.preset_name,
             **({"overrides": overrides} if (overrides := overrides_of(options)) else {}),
-            "unseen_words": len(unseen),
+            **({"parser": "joint"} if preset.keeps_joint_parser else {"unseen_words": len(unseen)}),
         }
         return TreesOfText(scores, parser, lexicon_of(kept, kept), facts, tuple(unseen))
+
+    def _parser(
+        self,
+        preset: Preset,
+        device: str,
+        run: Run,
+        decoded: Artefacts,
+        counts: Counter[str],
+        members: Sequence[EnsembleMember],
+    ) -> tuple[ParserTrees, list[str]]:
+        """The parser for words without stored trees, and the words held out from its training: the parser that was
+        trained with the model, or the stage `parser`."""
+        if not preset.keeps_joint_parser:
+            seconds = self.options.checkpoint_seconds
+            return distil_parser(
+                preset, device, run, decoded, counts, members, self.budget, self.progress, seconds
+            )
+        # There is one if an earlier run had other settings.
+        run.records.pop("parser", None)
+        joint = members[0].parser
+        assert joint is not None
+        return joint, []
 
     def _for_text(self, text: CountedText) -> Preset:
         """The preset with the seed set, and with fewer steps if the text is small."""
@@ -134,7 +148,8 @@ class NeuralTraining:
         """The stage `lexicon`: the words whose trees are stored with the tokenizer."""
         size = self.options.lexicon_size
         assert size is not None
-        inputs = {**sha256, "parser": run.records["parser"].sha256, "size": size}
+        of_parser = run.records.get("parser") or run.records["member-1"]
+        inputs = {**sha256, "parser": of_parser.sha256, "size": size}
 
         def work() -> Made:
             words = [word for word in most_frequent(counts, size) if word in scores and len(word) > 1]

@@ -39,7 +39,8 @@ class TrainOptions:
     min_word_count: rarer words are ignored.
     character_coverage: the share of the text covered by characters that get their own token; the rarest
         characters become bytes (`lossless`) or [UNK] (`uncased`).
-    vocab: "compact" minimizes the number of tokens, "paper" prunes by entropy as in the paper.
+    vocab: "compact" minimizes the number of tokens, "paper" prunes by entropy as in the paper; post-merge follows
+        the same aim. None is "paper" with the preset "paper", and "compact" otherwise.
     alignment: from 0 (as few tokens as possible in running text) to 1 (every distinct word counts the same, so
         that more parts of words and fewer whole words become tokens); None is 0.33. Only for "compact".
     pruning_rate: the share of the vocabulary removed by each pruning step.
@@ -70,7 +71,7 @@ class TrainOptions:
     text_column: str = "text"
     min_word_count: int = 1
     character_coverage: float = 0.9999
-    vocab: str = DEFAULT_METHOD
+    vocab: str | None = None
     alignment: float | None = None
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
@@ -113,12 +114,18 @@ class TrainOptions:
         coverage = share("character_coverage", self.character_coverage, may_be_one=True)
         object.__setattr__(self, "character_coverage", coverage)
         object.__setattr__(self, "pruning_rate", share("pruning_rate", self.pruning_rate, may_be_one=False))
-        vocab, alignment = check_choice(self.vocab, self.alignment)
-        object.__setattr__(self, "vocab", vocab)
-        object.__setattr__(self, "alignment", alignment)
+        # The default for neural trees depends on the preset, which is not known yet.
+        if self.vocab is not None or not self.is_neural:
+            vocab, alignment = check_choice(DEFAULT_METHOD if self.vocab is None else self.vocab, self.alignment)
+            object.__setattr__(self, "vocab", vocab)
+            object.__setattr__(self, "alignment", alignment)
         for name in ("gold", "lexicon_text"):
             object.__setattr__(self, name, paths(name, getattr(self, name)))
         self._check_times()
+
+    def with_vocab(self, default: str) -> TrainOptions:
+        """The same options, with the default of a preset if no `vocab` was given."""
+        return self if self.vocab is not None else dataclasses.replace(self, vocab=default)
 
     def _check_trees(self) -> None:
         """Reject objects that give no trees, and options that do not apply to this kind of trees."""

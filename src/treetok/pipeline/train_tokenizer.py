@@ -106,6 +106,7 @@ def train_neural(
         ) from None
     budget = Budget(options.minutes)
     neural = NeuralTraining.prepare(options, budget, progress)
+    options = neural.options
     items = to_be_read_twice(corpus, options.text_column)
     identity = {
         "text": fingerprint(items),

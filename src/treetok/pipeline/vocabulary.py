@@ -88,6 +88,7 @@ def choose_vocabulary(
         + [(character, [], 1) for character in sorted(lone_characters)]
     )
     size = options.vocab_size - room.outside
+    assert options.vocab is not None
     with progress.stage("choosing the vocabulary", None, "tokens") as shown:
         vocabulary = build_vocabulary(
             nodes,

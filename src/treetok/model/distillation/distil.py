@@ -18,8 +18,8 @@ from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.distillation.data import DistillationData, depths_of_words, subtrees_of
 from treetok.model.distillation.trainer import DistillationConfig, DistillationReport, ParserTrainer
-from treetok.model.network.parser import Parser, ParserConfig, ParserTable, features_of
-from treetok.sources.parser import ParserTrees, with_rounded_tables
+from treetok.model.network.parser import Parser, ParserConfig, ParserTable, stored_parser
+from treetok.sources.parser import ParserTrees
 from treetok.sources.tree_agreement import SHORTEST_WORD, Agreement, Teacher, scores_of_teacher, tree_agreement
 
 MAX_WATCHED = 5000
@@ -110,10 +110,3 @@ def share_out(words: int, config: DistillationConfig) -> tuple[npt.NDArray[np.in
     # Enough to resolve differences of one percent.
     watched, measured = order[:each][:MAX_WATCHED], order[each : 2 * each]
     return np.sort(learned), np.sort(watched), np.sort(measured)
-
-
-def stored_parser(parser: Parser, morphemes: MorphemeVocabulary) -> ParserTrees:
-    """The parser as it is stored: at low precision and without PyTorch."""
-    features = features_of(morphemes, parser.config)
-    weights = {name: w.detach().cpu().half().numpy() for name, w in parser.state_dict().items()}
-    return ParserTrees(with_rounded_tables(weights), parser.config.heads, features.characters, features.morphemes)

@@ -1,7 +1,6 @@
-"""A parser trained jointly with the composition model: it prunes the charts, and learns their best trees.
+"""The parser that is trained jointly with the composition model prunes its charts.
 
-Shapes: W words of at most S + 1 letters, C cells of a level, K splits of each, P parents of each, R rows of the
-outside table.
+Shapes: W words of at most S + 1 letters.
 """
 
 from __future__ import annotations
@@ -9,8 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from treetok.model.charts.passes import InsideResult
-from treetok.model.charts.pruned import PrunedPlan
 from treetok.model.network.parser import Parser, ParserTable
 
 
@@ -27,35 +24,3 @@ class MergeScores:
         if not self.parser.training:
             return scores_WS
         return scores_WS - torch.empty_like(scores_WS).exponential_().log()
-
-
-@torch.no_grad()
-def best_tree_depths(plan: PrunedPlan, inside: InsideResult) -> Tensor:
-    """[W, S]: the depth of every split in the best tree of its word's chart, 0 for the root and for padding. The
-    best tree splits every cell at its highest score, ties going left (the paper's tree induction)."""
-    chosen = []
-    done = 0
-    for level in plan.inside_levels:
-        shape = level.left_CK.shape
-        scores_CK = inside.split_scores[done : done + shape.numel()].view(shape)
-        best_C1 = scores_CK.argmax(-1, keepdim=True)
-        chosen.append(torch.zeros_like(scores_CK, dtype=torch.bool).scatter(1, best_C1, True).view(-1))
-        done += shape.numel()
-    depths_WS = plan.lengths_W.new_zeros(plan.words * (plan.longest - 1) + 1)
-    if not chosen:
-        return depths_WS[:-1].view(plan.words, plan.longest - 1)
-    is_chosen = torch.cat(chosen)
-    # The depth of every outside row in the tree, -1 for rows outside it. A cell of the tree has one parent in it.
-    depth_R = plan.lengths_W.new_zeros(plan.words)
-    is_left = [torch.zeros_like(depth_R, dtype=torch.bool)]
-    for outside in plan.outside_levels:
-        of_parent_CP = depth_R[outside.parent_CP]
-        in_tree_CP = is_chosen[outside.split_CP] & (of_parent_CP >= 0)
-        if outside.exists_CP is not None:
-            in_tree_CP = in_tree_CP & outside.exists_CP
-        depth_R = torch.cat([depth_R, torch.where(in_tree_CP, of_parent_CP + 1, -1).amax(1)])
-        is_left.append((in_tree_CP & (outside.side_CP == 0)).any(1))
-    # A left half ends where its parent is split.
-    split_R = plan.word_of_outside * (plan.longest - 1) + plan.end_of_outside - 1
-    depths_WS[split_R.where(torch.cat(is_left), len(depths_WS) - 1)] = depth_R - 1
-    return depths_WS[:-1].view(plan.words, plan.longest - 1)

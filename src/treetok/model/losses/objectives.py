@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from treetok.model.batches.batch import Batch, Targets
+from treetok.model.charts.best_trees import best_tree_depths
 from treetok.model.charts.passes import InsideResult, span_weights
 from treetok.model.charts.plan import ChartPlan
 from treetok.model.charts.pruned import PrunedPlan
 from treetok.model.config import ModelConfig
-from treetok.model.losses.joint_parser import best_tree_depths
 from treetok.model.losses.parser_loss import parser_loss
 from treetok.model.losses.plain_or_fused import PLAIN, fastest_operations
 from treetok.model.losses.reduction import BatchReduction

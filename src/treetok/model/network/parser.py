@@ -17,6 +17,7 @@ from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.network.functional import gelu, layer_norm, linear
 from treetok.model.network.transformer import TransformerBlock
+from treetok.sources.parser import ParserTrees, with_rounded_tables
 from treetok.sources.parser_features import LetterFeatures
 
 
@@ -174,3 +175,10 @@ def sum_embeddings(rows_WLK: Tensor, table: Tensor) -> Tensor:
     return F.embedding_bag(rows_WLK.reshape(w * length, lengths), table, mode="sum", padding_idx=0).view(
         w, length, -1
     )
+
+
+def stored_parser(parser: Parser, morphemes: MorphemeVocabulary) -> ParserTrees:
+    """The parser as it is stored: at low precision and without PyTorch."""
+    features = features_of(morphemes, parser.config)
+    weights = {name: w.detach().cpu().half().numpy() for name, w in parser.state_dict().items()}
+    return ParserTrees(with_rounded_tables(weights), parser.config.heads, features.characters, features.morphemes)
