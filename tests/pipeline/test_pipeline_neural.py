@@ -214,7 +214,7 @@ def test_presets_are_fitted_to_a_small_text():
     assert [config.method for config in presets.PRESETS["best"].ensemble] == [
         "bpe",
         "unigram",
-        "stems",
+        "unigram",
         "trees",
         "unigram",
     ]
