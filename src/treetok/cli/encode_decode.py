@@ -14,6 +14,7 @@ from treetok.corpus.reading import decode as decode_utf8
 from treetok.storage.vocab_tsv import escape_character
 
 SPACE = "␣"
+LINES_AT_ONCE = 10_000
 
 
 def add_commands(commands: Any) -> None:
@@ -44,11 +45,29 @@ def add_files_and_model(parser: argparse.ArgumentParser) -> None:
 
 def run_encode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
-    for _, _, line in read_lines(options.files):
-        if options.tokens:
-            print(" ".join(map(show_token, tokenizer.tokenize(line))))
-        else:
-            print(" ".join(map(str, tokenizer.encode(line))))
+    for lines in together(line for _, _, line in read_lines(options.files)):
+        for ids in tokenizer.encode_batch(lines):
+            if options.tokens:
+                print(" ".join(show_token(tokenizer.id_to_token(token_id)) for token_id in ids))
+            else:
+                print(" ".join(map(str, ids)))
+
+
+def together(lines: Iterator[str]) -> Iterator[list[str]]:
+    """Lines in groups, since unseen words are parsed faster together; one by one if they are being typed. If a
+    line cannot be read, those before it are still encoded."""
+    size = 1 if sys.stdin is not None and sys.stdin.isatty() else LINES_AT_ONCE
+    group: list[str] = []
+    try:
+        for line in lines:
+            group.append(line)
+            if len(group) == size:
+                yield group
+                group = []
+    except TreetokError:
+        yield group
+        raise
+    yield group
 
 
 def run_decode(options: argparse.Namespace) -> None:
