@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -106,6 +107,38 @@ def test_morphemes_that_the_trees_of_other_members_suggest(tmp_path):
     assert set(tokenizer.state.source.morphemes) == {string for string in suggested if len(string) <= 8}
     with pytest.raises(TreetokError, match="the first member of an ensemble has no trees"):
         dataclasses.replace(MINUTE, ensemble=(MorphemeConfig("trees"),))
+
+
+HAN = [chr(0x4E00 + number) for number in range(400)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # More characters than a member has morphemes.
+        " ".join(HAN[at % 400] + HAN[at * 7 % 400] + HAN[at * 3 % 400] for at in range(900)),
+        "abc abd abe",
+        "123 456 789 12 345 678",
+        "!!! ??? ... ,,,",
+    ],
+    ids=["many characters", "three words", "digits", "punctuation"],
+)
+def test_every_kind_of_morphemes_copes_with_every_text(text):
+    kinds = [("bpe", 60), ("unigram", 60), ("stems", 60), ("trees", 60), ("unigram", 120)]
+    preset = dataclasses.replace(
+        MINUTE,
+        ensemble=tuple(MorphemeConfig(method, size, count_power=0.5) for method, size in kinds),
+        training=dataclasses.replace(MINUTE.training, steps=2),
+        pseudo_words=20,
+    )
+    with warnings.catch_warnings():
+        # The texts are too small for the vocabulary.
+        warnings.simplefilter("ignore", TreetokWarning)
+        tokenizer = TreeTokenizer.train(
+            [text], 1000, "neural", "lossless", progress=False, device="cpu", preset=preset
+        )
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert all(f"member-{number}" in tokenizer.settings["stages"] for number in range(1, 6))
 
 
 def test_text_for_the_lexicon_alone(tmp_path):
