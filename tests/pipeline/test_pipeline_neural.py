@@ -70,6 +70,25 @@ def test_the_same_seed_gives_the_same_files(tmp_path):
     assert files_of(tmp_path / "one") != files_of(tmp_path / "third")
 
 
+def test_the_threads_of_the_machine_do_not_change_the_files(tmp_path):
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        train([TEXT]).save(tmp_path / str(threads))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
+    assert files_of(tmp_path / "1") == files_of(tmp_path / "2")
+
+
+@pytest.mark.parametrize(("asked_for", "used"), [(None, 1), (2, 2)])
+def test_training_uses_one_thread_unless_told_otherwise(asked_for, used, monkeypatch):
+    during_training = []
+    monkeypatch.setattr(
+        "treetok.pipeline.ensemble.free_memory", lambda device: during_training.append(torch.get_num_threads())
+    )
+    train([TEXT], threads=asked_for)
+    assert during_training == [used] * len(MINUTE.ensemble)
+
+
 def test_known_words_have_the_trees_of_the_ensemble_and_others_those_of_the_parser(tmp_path):
     tokenizer = train([TEXT, "walkingwalking walkingwalking"], directory=tmp_path)
     decoded = load_trees((tmp_path / "trees.safetensors").read_bytes())
@@ -358,7 +377,15 @@ def test_a_record_that_cannot_be_read(tmp_path):
 
 
 def test_options_of_neural_trees_alone():
-    for option in ({"preset": "tiny"}, {"device": "cpu"}, {"minutes": 3}, {"settings": {"a": 1}}, {"gold": ["x"]}):
+    wrong = (
+        {"preset": "tiny"},
+        {"device": "cpu"},
+        {"minutes": 3},
+        {"settings": {"a": 1}},
+        {"gold": ["x"]},
+        {"threads": 2},
+    )
+    for option in wrong:
         with pytest.raises(TreetokError, match="is for trees='neural' alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
     for option in ({"directory": "x"}, {"resume": True}):
