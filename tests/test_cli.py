@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ROOT, SAMPLE_FILES
 from treetok import TreeTokenizer, __version__
-from treetok.cli import main
+from treetok.cli import encode_decode, main
 
 
 def last_line(output):
@@ -61,6 +61,18 @@ def test_files_and_standard_input_in_turn(model, tmp_path):
     assert run("decode", "--model", model, text=ids.encode())[1] == "two\none\ntwo"
 
 
+def test_lines_encoded_in_groups_are_written_like_lines_of_one_group(model, tmp_path, monkeypatch, capfdbinary):
+    (tmp_path / "a").write_text("one\ntwo", encoding="utf-8")
+    (tmp_path / "b").write_text("three\n\nfour", encoding="utf-8")
+    outputs = []
+    for size in (100, 1, 2, 3):
+        monkeypatch.setattr(encode_decode, "LINES_AT_ONCE", size)
+        assert main(["encode", str(tmp_path / "a"), str(tmp_path / "b"), "--model", str(model)]) == 0
+        outputs.append(capfdbinary.readouterr().out)
+    assert outputs == outputs[:1] * 4
+    assert outputs[0].count(b"\n") == 4
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -80,7 +92,7 @@ def test_files_and_standard_input_in_turn(model, tmp_path):
 )
 def test_the_pipe_gives_back_every_byte(monkeypatch, capfdbinary, text):
     def output(command, given):
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given)))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given), isatty=lambda: False))
         assert main([command, "--model", "en"]) == 0
         return capfdbinary.readouterr().out
 

@@ -1,6 +1,7 @@
 """The light parser without PyTorch: its scores for unusual words, and its file on disk."""
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from treetok.sources.parser import (
     expected_shapes,
     with_rounded_tables,
 )
+from treetok.sources.parser_layers import product
 from treetok.text.word_limit import LONGEST_WORD
 
 CHARACTERS, MORPHEMES = list("abcdefghijklmnopqrstuvwxyzß"), ["ed", "er", "ing", "jump", "un", "walk"]
@@ -34,6 +36,52 @@ def random_parser(seed=0, characters=CHARACTERS, morphemes=MORPHEMES, dimension=
     shapes = expected_shapes(some, 2, len(characters), len(morphemes))
     weights = {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
     return ParserTrees(weights, 2, characters, morphemes)
+
+
+# Prints the scores of many words, parsed together and one by one. The parser has the size of the shipped ones.
+SCORES = """
+import sys
+from treetok import TreeTokenizer
+parser, words = TreeTokenizer.load("en").state.source, sys.stdin.read().split()
+for calls in ([words], [words[::-1]], [[word] for word in words]):
+    scores = {word: of_word for call in calls for word, of_word in zip(call, parser.split_scores(call))}
+    print(b"".join(scores[word].tobytes() for word in words).hex())
+"""
+
+
+@pytest.mark.parametrize("kernel", ["", "Haswell"])
+def test_scores_depend_neither_on_other_words_nor_on_threads(kernel):
+    """To the last bit. The kernels of OpenBLAS differ by processor: one that sums in another order where a matrix
+    has other rows is chosen by name, which has no effect on other processors and libraries."""
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(CHARACTERS, size=length)) for length in rng.integers(2, 40, size=300)]
+    outputs = set()
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OPENBLAS_CORETYPE": kernel}
+        command = [sys.executable, "-c", SCORES]
+        run = subprocess.run(
+            command, input=" ".join(words), env=environment, capture_output=True, text=True, check=True
+        )
+        outputs.update(run.stdout.split())
+    assert len(outputs) == 1
+
+
+def test_products_are_those_of_matrices_in_tiles_too_small_for_threads(monkeypatch):
+    sizes = []
+
+    def matmul(x, weight, out):
+        sizes.append(x.shape[-2] * x.shape[-1] * weight.shape[-1])
+        return np.einsum("tnk,kd->tnd", x, weight, out=out)
+
+    rng = np.random.default_rng(0)
+    for k, d in ((128, 384), (256, 100), (5, 1)):
+        x, weight = (rng.integers(-9, 9, size=shape).astype(np.float32) for shape in ((64, k), (k, d)))
+        assert np.array_equal(product(x, weight), x @ weight)
+        with monkeypatch.context() as patch:
+            patch.setattr("treetok.sources.parser_layers.np.matmul", matmul)
+            assert np.array_equal(product(x, weight), x @ weight)
+    # OpenBLAS uses threads for more.
+    assert max(sizes) <= 1 << 18
 
 
 def rounded(parser):

@@ -242,6 +242,53 @@ def test_batches_equal_single_calls(lossless, texts):
     assert [ids[int(a) : int(b)].tolist() for a, b in pairwise(offsets)] == expected
 
 
+class CountingCalls:
+    """Splits words in the middle, and remembers what it was asked for."""
+
+    def __init__(self):
+        self.calls = []
+
+    def split_scores(self, words):
+        self.calls.append(list(words))
+        return [[-abs(2 * at + 2 - len(word)) for at in range(len(word) - 1)] for word in words]
+
+
+TEXTS = ["unseen words", "Unseen again", "<|endoftext|>again", "", "more unseen words"]
+
+
+def counting_tokenizer():
+    source = CountingCalls()
+    tokenizer = TreeTokenizer.train(["some words"], 265, trees=source, progress=False)
+    source.calls.clear()
+    return tokenizer, source
+
+
+@pytest.mark.parametrize("encode", ["encode_batch", "encode_flat"])
+def test_the_unseen_words_of_a_batch_are_parsed_together_and_once(encode):
+    tokenizer, source = counting_tokenizer()
+    getattr(tokenizer, encode)(iter(TEXTS))
+    assert [sorted(words) for words in source.calls] == [["<|", "again", "endoftext", "more", "unseen", "|>"]]
+
+
+def test_threads_share_out_the_unseen_words_of_a_batch():
+    tokenizer, source = counting_tokenizer()
+    tokenizer.encode_batch(TEXTS, threads=2)
+    assert len(source.calls) == 2 and all(source.calls)
+    assert set().union(*source.calls) == {"<|", "again", "endoftext", "more", "unseen", "|>"}
+
+
+def test_a_large_batch_is_encoded_in_parts(monkeypatch):
+    expected = counting_tokenizer()[0].encode_batch(TEXTS, allowed_special="all")
+    monkeypatch.setattr("treetok.tokenizer.CHARACTERS_AT_ONCE", 20)
+    tokenizer, source = counting_tokenizer()
+    assert tokenizer.encode_batch(TEXTS, allowed_special="all") == expected
+    assert [sorted(words) for words in source.calls] == [["again", "unseen"], ["again", "more", "unseen"]]
+    monkeypatch.setattr("treetok.word_encoder.WORDS_PER_BATCH", 1)
+    tokenizer, source = counting_tokenizer()
+    assert tokenizer.encode_batch(TEXTS, allowed_special="all") == expected
+    assert max(map(len, source.calls)) == 1
+
+
 @given(encodable | mixed_scripts)
 def test_stream_gives_the_same_text(lossless, text):
     stream = lossless.decode_stream()
@@ -281,11 +328,11 @@ def test_threads_agree(sample_text):
 
 
 def test_the_word_cache_is_bounded(monkeypatch):
-    monkeypatch.setattr("treetok.tokenizer.MAX_CACHED_WORDS", 10)
+    monkeypatch.setattr("treetok.word_encoder.MAX_CACHED_WORDS", 10)
     tokenizer = TreeTokenizer.load("en")
     text = "many different words stand in this one long sentence about nothing in particular"
     assert tokenizer.decode(tokenizer.encode(text)) == text
-    assert not tokenizer._word_cache
+    assert not tokenizer._words._cache
 
 
 def test_pickle_gives_the_same_tokenizer(lossless, uncased, sample_text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +31,17 @@ def in_units(amount: float, unit: str) -> str:
     return f"{amount:.0f} B"
 
 
+def in_units_per_second(done: int, seconds: float, unit: str) -> str:
+    """The rate of work, or the time per unit where that is more than a second.
+
+    >>> in_units_per_second(50, 10, "batches"), in_units_per_second(4, 10, "epochs")
+    ('5 batches/s', '2.5 s each')
+    """
+    if 0 < done < seconds and unit != "B":
+        return f"{seconds / done:.1f} s each"
+    return f"{in_units(done / max(seconds, 1e-9), unit)}/s"
+
+
 def in_minutes(seconds: float) -> str:
     """
     >>> in_minutes(75), in_minutes(3700)
@@ -50,15 +62,16 @@ class Stage:
     def __init__(self, name: str, total: int | None, unit: str, stoppable: bool, progress: Progress) -> None:
         self.name, self.total, self.unit = name, total, unit
         self.done = 0
+        self._most_seconds_left = math.inf
         self._stoppable, self._progress = stoppable, progress
         self._terminal = progress.show and sys.stderr.isatty()
         self._start = time.monotonic()
         # The first line is printed early, so that a slow first step does not look like a hang.
         self._shown = self._start - (0 if self._terminal else SECONDS_BETWEEN_LINES - SECONDS_TO_FIRST_LINE)
 
-    def at(self, done: int, seconds_left: float | None = None) -> None:
-        """Report that `done` units are done. `seconds_left` overrides the estimate from the mean rate."""
-        self.done = done
+    def at(self, done: int, most_seconds_left: float = math.inf) -> None:
+        """Report that `done` units are done, and how long the rest may take at most."""
+        self.done, self._most_seconds_left = done, most_seconds_left
         if self._stoppable and self._progress.is_stopping():
             raise Stopped(f"stopped while {self.name}")
         now = time.monotonic()
@@ -67,19 +80,26 @@ class Stage:
         self._shown = now
         if self._progress.hook:
             self._progress.hook(self.name, done, self.total)
+        self._print()
+
+    def begin(self) -> None:
+        """Show the stage in a terminal before anything is done, which may take a while."""
         if self._terminal:
-            print("\r" + self.line(seconds_left) + "\x1b[K", end="", file=sys.stderr, flush=True)
+            self._print()
+
+    def _print(self) -> None:
+        if self._terminal:
+            print("\r" + self.line() + "\x1b[K", end="", file=sys.stderr, flush=True)
         elif self._progress.show:
-            print(self.line(seconds_left), file=sys.stderr, flush=True)
+            print(self.line(), file=sys.stderr, flush=True)
 
     def at_offset(self, before: int, done: int) -> None:
         """Like `at`, with `done` counted from an offset of `before`."""
         self.at(before + done)
 
-    def line(self, seconds_left: float | None = None) -> str:
+    def line(self) -> str:
         """The line to display: name, bar, amount, rate, time left in the stage and in the whole run."""
         seconds = time.monotonic() - self._start
-        rate = self.done / seconds if seconds > 0 else 0.0
         parts = [f"{self.name}:"]
         if self.total:
             share = min(1.0, self.done / self.total)
@@ -87,14 +107,17 @@ class Stage:
                 parts.append("█" * int(share * BAR_WIDTH) + "░" * (BAR_WIDTH - int(share * BAR_WIDTH)))
             parts.append(f"{share:.0%}")
         parts.append(in_units(self.done, self.unit))
-        if seconds_left is None and self.total and rate:
-            seconds_left = max(0, self.total - self.done) / rate
-        times = [f"{in_units(rate, self.unit)}/s"]
-        times.append(in_minutes(seconds) if seconds_left is None else f"{in_minutes(seconds_left)} left")
-        if seconds_left is not None:
-            after = self._progress.seconds_after(seconds + seconds_left)
+        if not self.done:
+            return " ".join(parts)
+        times = [in_units_per_second(self.done, seconds, self.unit)]
+        if self.total:
+            left = min(max(0, self.total - self.done) * seconds / self.done, max(self._most_seconds_left, 0.0))
+            times.append(f"{in_minutes(left)} left")
+            after = self._progress.seconds_after(seconds + left)
             if after is not None:
-                times.append(f"whole run {in_minutes(seconds_left + after)} left")
+                times.append(f"whole run {in_minutes(left + after)} left")
+        else:
+            times.append(in_minutes(seconds))
         parts.append(f"({', '.join(times)})")
         return " ".join(parts)
 
@@ -127,5 +150,6 @@ class Progress:
     def stage(self, name: str, total: int | None, unit: str, stoppable: bool = True) -> Iterator[Stage]:
         """stoppable: whether `at` may raise `Stopped`; False if something has to be saved first."""
         stage = Stage(name, total, unit, stoppable, self)
+        stage.begin()
         yield stage
         stage.close()

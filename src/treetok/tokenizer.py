@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
@@ -19,10 +18,11 @@ from treetok.errors import TreetokError, whole_number
 from treetok.sources import TreeSource
 from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
-from treetok.tree import Tree, join_scores, with_leading_space
+from treetok.tree import Tree, join_scores
+from treetok.word_encoder import WordEncoder
 
-# The cache of word ids is emptied when it grows beyond this many words.
-MAX_CACHED_WORDS = 1_000_000
+# Texts of a batch are encoded together up to this many characters, which bounds memory.
+CHARACTERS_AT_ONCE = 1 << 22
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 
@@ -53,8 +53,7 @@ class TreeTokenizer:
         self.state = state
         self._profile = state.text_profile
         self._table = state.table
-        self._segmenter = state.segmenter()
-        self._word_cache: dict[str, tuple[int, ...]] = {}
+        self._words = WordEncoder(state)
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerState]]:
         # `replace` drops cached properties.
@@ -171,30 +170,23 @@ class TreeTokenizer:
         True
         """
         check_encodable(text)
-        if not allowed_special:
-            return self._encode_ordinary(text)
-        ids: list[int] = []
-        for part, special_id in self._split_at_specials(text, allowed_special):
-            if special_id is None:
-                ids += self._encode_ordinary(part)
-            else:
-                ids.append(special_id)
-        return ids
+        return self._encode_together([text], allowed_special)[0]
 
     def encode_batch(
-        self, texts: Sequence[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
     ) -> list[list[int]]:
-        """Encode a batch of texts; single-threaded if `threads` is None."""
+        """Encode a batch of texts. Unseen words of all texts are parsed together, divided among `threads` (one if
+        None)."""
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
             raise TreetokError(f"a batch must be a list of texts, not {type(texts).__name__}")
         threads = 1 if threads is None else whole_number("threads", threads, least=1)
-        if threads == 1:
-            return [self.encode(text, allowed_special=allowed_special) for text in texts]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda text: self.encode(text, allowed_special=allowed_special), texts))
+        encoded: list[list[int]] = []
+        for group in groups_of_texts(texts, CHARACTERS_AT_ONCE):
+            encoded += self._encode_together(group, allowed_special, threads)
+        return encoded
 
     def encode_flat(
-        self, texts: Sequence[str], *, threads: int | None = None
+        self, texts: Iterable[str], *, threads: int | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
         """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]]."""
         encoded = self.encode_batch(texts, threads=threads)
@@ -215,7 +207,7 @@ class TreeTokenizer:
                 offsets.append((start_of_part, start_of_part + len(part)))
             else:
                 words, places = self._profile.split_with_offsets(part)
-                known = self._ids_of_words(words)
+                known = self._words.ids(words)
                 for word, place in zip(words, places, strict=True):
                     at = 0
                     for token_id in known[word]:
@@ -266,7 +258,7 @@ class TreeTokenizer:
             return []
         first = self._profile.in_running_text(words[0])
         leading_space = len(first) - len(words[0])
-        pieces_of = self._pieces_of_words([first, *words[1:]])
+        pieces_of = self._words.pieces([first, *words[1:]])
         pieces = list(chain.from_iterable(pieces_of[word] for word in [first, *words[1:]]))
         pieces[0] = pieces[0][leading_space:]
         return pieces if pieces[0] else pieces[1:]
@@ -278,42 +270,44 @@ class TreeTokenizer:
         words = self._profile.split(word)
         if not words:
             raise TreetokError(f"there is no word in {word!r}")
-        scores = self._scores_of_words(words)
+        scores = self._words.scores(words)
         return Tree("".join(words), join_scores([scores[word] for word in words]))
 
     # ---- internals
 
-    def _encode_ordinary(self, text: str) -> list[int]:
-        words = self._profile.split(text)
-        known = self._ids_of_words(words)
-        return list(chain.from_iterable(map(known.__getitem__, words)))
-
-    def _ids_of_words(self, words: list[str]) -> dict[str, tuple[int, ...]]:
-        """A dictionary with the ids of these words (and possibly of others)."""
-        known = self._word_cache
-        new = set(words).difference(known)
-        if new:
-            for word, pieces in self._pieces_of_words(new).items():
-                known[word] = tuple(chain.from_iterable(map(self._table.ids_of_piece, pieces)))
-            if len(known) > MAX_CACHED_WORDS:
-                # A new dictionary: other threads may still be reading the old one.
-                self._word_cache = {}
-        return known
-
-    def _pieces_of_words(self, words: Iterable[str]) -> dict[str, list[str]]:
-        return {word: self._segmenter.cut(word, scores) for word, scores in self._scores_of_words(words).items()}
-
-    def _scores_of_words(self, words: Iterable[str]) -> dict[str, Sequence[float]]:
-        """Split scores of words; all unseen words are scored in one call."""
-        letters_of = {word: self._profile.letters(word) for word in words}
-        scores_of = self.state.scores_of_letters(set(letters_of.values()))
-        return {
-            word: with_leading_space(scores_of[letters]) if len(word) > len(letters) else scores_of[letters]
-            for word, letters in letters_of.items()
-        }
+    def _encode_together(
+        self, texts: Sequence[str], allowed_special: AllowedSpecial, threads: int = 1
+    ) -> list[list[int]]:
+        """Encode texts that have been checked; their unseen words are parsed together."""
+        # The words of each text, or the id of a special token.
+        parts: list[list[list[str] | int]] = []
+        for text in texts:
+            parts.append(
+                [
+                    self._profile.split(part) if special_id is None else special_id
+                    for part, special_id in self._split_at_specials(text, allowed_special)
+                ]
+            )
+        words_of_all = chain.from_iterable(
+            words for of_text in parts for words in of_text if not isinstance(words, int)
+        )
+        known = self._words.ids(words_of_all, threads)
+        encoded = []
+        for of_text in parts:
+            ids: list[int] = []
+            for words in of_text:
+                if isinstance(words, int):
+                    ids.append(words)
+                else:
+                    ids += chain.from_iterable(map(known.__getitem__, words))
+            encoded.append(ids)
+        return encoded
 
     def _split_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
         """Split a text at the allowed special tokens; yields each part and its id, None for ordinary text."""
+        if not allowed:
+            yield text, None
+            return
         specials = self._table.special_tokens
         if not isinstance(allowed, Iterable):
             raise TreetokError(f"allowed_special must be 'all' or a list of special tokens, not {allowed!r}")
@@ -338,3 +332,22 @@ class TreeTokenizer:
         if not 0 <= number < len(self._table):
             raise TreetokError(f"token id {number} is out of range: ids run from 0 to {len(self._table) - 1}")
         return number
+
+
+def groups_of_texts(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
+    """Check texts, and yield them in groups that have this many characters or one text more.
+
+    >>> list(groups_of_texts(["one", "two", "three", "four"], 6))
+    [['one', 'two'], ['three', 'four']]
+    """
+    group: list[str] = []
+    size = 0
+    for text in texts:
+        check_encodable(text)
+        group.append(text)
+        size += len(text)
+        if size >= characters:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -69,6 +70,25 @@ def test_the_same_seed_gives_the_same_files(tmp_path):
     assert files_of(tmp_path / "one") != files_of(tmp_path / "third")
 
 
+def test_the_threads_of_the_machine_do_not_change_the_files(tmp_path):
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        train([TEXT]).save(tmp_path / str(threads))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
+    assert files_of(tmp_path / "1") == files_of(tmp_path / "2")
+
+
+@pytest.mark.parametrize(("asked_for", "used"), [(None, 1), (2, 2)])
+def test_training_uses_one_thread_unless_told_otherwise(asked_for, used, monkeypatch):
+    during_training = []
+    monkeypatch.setattr(
+        "treetok.pipeline.ensemble.free_memory", lambda device: during_training.append(torch.get_num_threads())
+    )
+    train([TEXT], threads=asked_for)
+    assert during_training == [used] * len(MINUTE.ensemble)
+
+
 def test_known_words_have_the_trees_of_the_ensemble_and_others_those_of_the_parser(tmp_path):
     tokenizer = train([TEXT, "walkingwalking walkingwalking"], directory=tmp_path)
     decoded = load_trees((tmp_path / "trees.safetensors").read_bytes())
@@ -106,6 +126,38 @@ def test_morphemes_that_the_trees_of_other_members_suggest(tmp_path):
     assert set(tokenizer.state.source.morphemes) == {string for string in suggested if len(string) <= 8}
     with pytest.raises(TreetokError, match="the first member of an ensemble has no trees"):
         dataclasses.replace(MINUTE, ensemble=(MorphemeConfig("trees"),))
+
+
+HAN = [chr(0x4E00 + number) for number in range(400)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # More characters than a member has morphemes.
+        " ".join(HAN[at % 400] + HAN[at * 7 % 400] + HAN[at * 3 % 400] for at in range(900)),
+        "abc abd abe",
+        "123 456 789 12 345 678",
+        "!!! ??? ... ,,,",
+    ],
+    ids=["many characters", "three words", "digits", "punctuation"],
+)
+def test_every_kind_of_morphemes_copes_with_every_text(text):
+    kinds = [("bpe", 60), ("unigram", 60), ("stems", 60), ("trees", 60), ("unigram", 120)]
+    preset = dataclasses.replace(
+        MINUTE,
+        ensemble=tuple(MorphemeConfig(method, size, count_power=0.5) for method, size in kinds),
+        training=dataclasses.replace(MINUTE.training, steps=2),
+        pseudo_words=20,
+    )
+    with warnings.catch_warnings():
+        # The texts are too small for the vocabulary.
+        warnings.simplefilter("ignore", TreetokWarning)
+        tokenizer = TreeTokenizer.train(
+            [text], 1000, "neural", "lossless", progress=False, device="cpu", preset=preset
+        )
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert all(f"member-{number}" in tokenizer.settings["stages"] for number in range(1, 6))
 
 
 def test_text_for_the_lexicon_alone(tmp_path):
@@ -325,7 +377,15 @@ def test_a_record_that_cannot_be_read(tmp_path):
 
 
 def test_options_of_neural_trees_alone():
-    for option in ({"preset": "tiny"}, {"device": "cpu"}, {"minutes": 3}, {"settings": {"a": 1}}, {"gold": ["x"]}):
+    wrong = (
+        {"preset": "tiny"},
+        {"device": "cpu"},
+        {"minutes": 3},
+        {"settings": {"a": 1}},
+        {"gold": ["x"]},
+        {"threads": 2},
+    )
+    for option in wrong:
         with pytest.raises(TreetokError, match="is for trees='neural' alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
     for option in ({"directory": "x"}, {"resume": True}, {"force": True}):

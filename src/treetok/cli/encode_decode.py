@@ -19,6 +19,7 @@ from treetok.corpus.reading import decode as decode_utf8
 from treetok.storage.vocab_tsv import escape_character
 
 SPACE = "␣"
+LINES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,33 @@ def add_files_and_model(parser: argparse.ArgumentParser) -> None:
 def run_encode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
 
-    def encoded(text: str) -> str:
+    def shown(ids: list[int]) -> str:
         if options.tokens:
-            return " ".join(map(show_token, tokenizer.tokenize(text)))
-        return " ".join(map(str, tokenizer.encode(text)))
+            return " ".join(show_token(tokenizer.id_to_token(token_id)) for token_id in ids)
+        return " ".join(map(str, ids))
 
-    write_lines((encoded(line.text), line.is_ended) for line in read_lines(options.files))
+    write_lines(
+        (shown(ids), line.is_ended)
+        for lines in together(read_lines(options.files))
+        for ids, line in zip(tokenizer.encode_batch([line.text for line in lines]), lines, strict=True)
+    )
+
+
+def together(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """Lines in groups, since unseen words are parsed faster together; one by one if they are being typed. If a
+    line cannot be read, those before it are still encoded."""
+    size = 1 if sys.stdin is not None and sys.stdin.isatty() else LINES_AT_ONCE
+    group: list[Line] = []
+    try:
+        for line in lines:
+            group.append(line)
+            if len(group) == size:
+                yield group
+                group = []
+    except TreetokError:
+        yield group
+        raise
+    yield group
 
 
 def run_decode(options: argparse.Namespace) -> None:

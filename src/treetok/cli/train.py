@@ -81,6 +81,12 @@ def add_neural_options(parser: argparse.ArgumentParser) -> None:
     neural("--preset", help="best, fast (default on a GPU), tiny (default on a CPU) or paper")
     neural("--device", help="auto (default: a GPU if there is one), cpu or cuda")
     neural(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="threads to compute with on a CPU (default: 1; with another number the files differ)",
+    )
+    neural(
         "--resume",
         action="store_true",
         default=False,

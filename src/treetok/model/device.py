@@ -1,8 +1,10 @@
-"""The choice of device, and freeing its memory."""
+"""The choice of device, its threads, and freeing its memory."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+from collections.abc import Iterator
 
 import torch
 
@@ -17,6 +19,25 @@ def chosen_device(name: str) -> str:
     if name == "cuda" and not has_gpu:
         raise TreetokError("no GPU for device 'cuda': PyTorch sees none here; choose cpu, or auto")
     return "cuda" if has_gpu and name != "cpu" else "cpu"
+
+
+@contextlib.contextmanager
+def computing_threads(device: str, threads: int | None) -> Iterator[None]:
+    """PyTorch computes with this many threads; None is one on a CPU, and PyTorch's choice on a GPU.
+
+    Several threads sum in another order, so a default that depends on the machine would give other files on every
+    machine. And small matrices gain little: where other processes want the cores too, two threads that wait for
+    each other take several times as long as one.
+    """
+    if threads is None and device.startswith("cuda"):
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def free_memory(device: str) -> None:

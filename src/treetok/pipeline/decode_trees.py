@@ -28,8 +28,8 @@ from treetok.progress import Progress
 from treetok.storage.atomic import save_atomically
 from treetok.tree import split_depths
 
-# Trees are saved between batches only.
-WORDS_PER_BATCH, WORDS_PER_BATCH_WITH_A_LIMIT = 20_000, 1_000
+# Trees are saved, and progress is shown, between batches only: as many words as are decoded at once.
+WORDS_PER_BATCH, WORDS_PER_BATCH_WITH_A_LIMIT = {"cpu": 4_000, "cuda": 20_000}, 1_000
 TREES_FILE, PSEUDO_TREES_FILE = "trees.safetensors", "pseudo_trees.safetensors"
 
 
@@ -56,7 +56,9 @@ class TreeDecoding:
         source = self.preset.trees(members, self.device)
         began = saved = time.monotonic()
         parts = DepthParts(folder, words)
-        batch_size = WORDS_PER_BATCH if math.isinf(seconds) else WORDS_PER_BATCH_WITH_A_LIMIT
+        batch_size = WORDS_PER_BATCH_WITH_A_LIMIT
+        if math.isinf(seconds):
+            batch_size = WORDS_PER_BATCH[self.device.partition(":")[0]]
         depths: list[list[int]] = parts.depths()
         waiting: list[list[int]] = []
         with self.progress.stage(what, len(words), "words") as shown:

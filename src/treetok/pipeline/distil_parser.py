@@ -67,7 +67,10 @@ def distil_parser(
                 if folder is not None:
                     of.save(folder, teacher)
 
-            finished = trainer.run(reports.append, save, checkpoint_seconds, lambda step: shown.at(step - first))
+            def step_taken(step: int) -> None:
+                shown.at(step - first, trainer.seconds - trainer.seconds_spent)
+
+            finished = trainer.run(reports.append, save, checkpoint_seconds, step_taken)
         if not finished:
             raise stopped_error(f"in epoch {trainer.epoch + 1} of the distillation", run)
         distilled = distillation.result()

@@ -145,7 +145,6 @@ class EnsembleTraining:
         with self.progress.stage(name, (steps - first) * words_per_step, "words", stoppable=False) as shown:
 
             def report(news: StepReport) -> None:
-                shown.at((news.step - first) * words_per_step, news.seconds_left)
                 recalls = {}
                 if self.watch is not None and news.validation is not None:
                     source = self.preset.trees([*members, member_of(trainer, morphemes)], self.device)
@@ -157,8 +156,16 @@ class EnsembleTraining:
                 if folder is not None:
                     save_checkpoint(of, folder)
 
+            def step_taken(step: int) -> None:
+                shown.at((step - first) * words_per_step, trainer.seconds - trainer.seconds_spent)
+
             finished = trainer.run(
-                report, save, REPORT_EVERY, self.checkpoint_seconds, validate_every=VALIDATE_EVERY
+                report,
+                save,
+                REPORT_EVERY,
+                self.checkpoint_seconds,
+                validate_every=VALIDATE_EVERY,
+                step_taken=step_taken,
             )
         if log is not None:
             log.close()

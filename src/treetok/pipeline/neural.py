@@ -14,7 +14,7 @@ from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.config import ModelConfig
-from treetok.model.device import chosen_device
+from treetok.model.device import chosen_device, computing_threads
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named
 from treetok.model.training.build_trainer import chart_words, check_corpus
@@ -74,7 +74,7 @@ class NeuralTraining:
         letters = counts_by_letters(text.counts, profile)
         counts = Counter(letters) + Counter(counts_by_letters(text.lexicon_counts, profile))
         in_text = {"words": text.sha256[WORDS], "word_ids": text.sha256[IDS]}
-        with joined_processes(self.device) as device:
+        with joined_processes(self.device) as device, computing_threads(device, options.threads):
             preset = self._for_text(text)
             budget.members, budget.is_distilled = len(preset.ensemble), preset.keeps_joint_parser
             decoding = TreeDecoding(preset, device, run, self.progress, options.checkpoint_seconds)

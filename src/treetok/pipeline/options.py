@@ -22,7 +22,7 @@ MAX_SEED = (1 << 62) - 1
 MAX_PRIOR = 10**12
 # Trees from counts can be recomputed; the trees of the composition models are kept only in the lexicon.
 LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
-NEURAL_ONLY = ("preset", "device", "settings", "config", "minutes", "gold", "lexicon_text")
+NEURAL_ONLY = ("preset", "device", "threads", "settings", "config", "minutes", "gold", "lexicon_text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,8 @@ class TrainOptions:
     Only for neural trees:
     preset: "best" or "fast" (GPU), "tiny" (CPU) or "paper"; None is "fast" on a GPU and "tiny" on a CPU.
     device: "auto" (a GPU if there is one), "cpu" or "cuda".
+    threads: threads to compute with; None is 1 on a CPU, so that the files do not depend on the machine, and
+        PyTorch's choice on a GPU.
     settings: settings of the preset to override, such as {"training.steps": 2000}.
     config: a TOML file with such settings; `settings` take precedence.
     minutes: a wall-clock budget for the whole run; training ends early enough to stay within it.
@@ -79,6 +81,7 @@ class TrainOptions:
     prior: int | None = None
     preset: str | Any | None = None
     device: str = "auto"
+    threads: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     config: str | os.PathLike[str] | None = None
     minutes: float | None = None
@@ -102,6 +105,8 @@ class TrainOptions:
         numbers = {"vocab_size": 1, "seed": 0, "min_word_count": 1, "memory_limit": 0}
         for name, least in numbers.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
+        if self.threads is not None:
+            object.__setattr__(self, "threads", whole_number("threads", self.threads, least=1))
         if self.prior is not None:
             object.__setattr__(self, "prior", whole_number("prior", self.prior, least=0))
             if self.prior > MAX_PRIOR:

@@ -3,7 +3,11 @@
 Tested to give the same scores as `treetok.model.network.parser`. Weights are stored in 16 bits and used in 32; the
 morpheme embeddings, which are most of the weights, may be stored as small integers with one scale per morpheme.
 
-Shapes: W words of equal length, L letters, N = W * L, H heads, D dimensions, M morphemes found.
+Products are computed in tiles of a fixed shape (`parser_layers.py`), so that the scores of a word depend neither
+on the other words of a call nor on the number of threads.
+
+Shapes: W words of equal length, L letters, N = W * L rounded up to whole tiles, H heads, D dimensions, M morphemes
+found.
 """
 
 from __future__ import annotations
@@ -19,15 +23,13 @@ import numpy.typing as npt
 
 from treetok.errors import TreetokError
 from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures
+from treetok.sources.parser_layers import F32, gelu, linear, norm, product, rows_in_tiles
 from treetok.text.word_limit import LONGEST_WORD
-
-F32 = npt.NDArray[np.float32]
 
 # Bounds the memory of a batch and keeps it in cache.
 LETTERS_PER_BATCH = 4096
 # Far above any sensible parser; a damaged file must not allocate gigabytes.
 MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
-NORM_EPSILON = np.float32(1e-5)
 MORPHEME_TABLES = ("begin", "inside", "end")
 FACTOR = "{}.factor"
 # Six bits: agreement with the teacher on unseen words is the same as with sixteen (docs/lab-notes.md).
@@ -166,13 +168,16 @@ class ParserTrees:
         return np.concatenate([part for piece in scores for part in (above_all, piece)][1:])
 
     def _scores_of_equal_length(self, words: list[str], length: int) -> F32:
-        x_ND = self._float32["letter"][self.features.characters_in(words)]
+        letters = len(words) * length
+        # Rows beyond the letters are padding.
+        x_ND = np.zeros((rows_in_tiles(letters), self._float32["letter"].shape[1]), dtype=np.float32)
+        x_ND[:letters] = self._float32["letter"][self.features.characters_in(words)]
         from_start, from_end = self._float32["place_from_start"], self._float32["place_from_end"]
         at = np.arange(length)
         place_LD = (
             from_start[np.minimum(at, len(from_start) - 1)] + from_end[np.minimum(at[::-1], len(from_end) - 1)]
         )
-        x_ND.reshape(len(words), length, -1)[...] += place_LD
+        x_ND[:letters].reshape(len(words), length, -1)[...] += place_LD
         for width, first, row in self.features.morphemes_in(words):
             # At most one morpheme of a given width begins at each letter, so the indices in `first` are distinct.
             x_ND[first] += self._float32["begin"][row]
@@ -187,22 +192,28 @@ class ParserTrees:
                 x_ND += self._attend(layer, norm(x_ND, layer.norm_before_attention), len(words), length)
                 hidden = gelu(linear(norm(x_ND, layer.norm_before_hidden), layer.hidden))
                 x_ND += linear(hidden, layer.output)
-            x_WLD = norm(x_ND, self._pair_of("last_norm")).reshape(len(words), length, -1)
+            x_ND = norm(x_ND, self._pair_of("last_norm"))
             weight, bias = self._pair_of("pair_hidden")
-            d = x_WLD.shape[-1]
+            d = x_ND.shape[-1]
             # The matrix applied to [h_p ; h_p+1] is applied to h_p and h_p+1 separately.
-            hidden_WSD = x_WLD[:, :-1] @ weight[:d] + x_WLD[:, 1:] @ weight[d:] + bias
-            return linear(gelu(hidden_WSD), self._pair_of("pair_score"))[..., 0]
+            hidden_ND = product(x_ND, weight[:d])
+            hidden_ND[:-1] += product(x_ND, weight[d:])[1:]
+            hidden_ND += bias
+            score_N = linear(gelu(hidden_ND), self._pair_of("pair_score"))[:letters, 0]
+            # The last letter of a word was paired with whatever follows it.
+            return score_N.reshape(len(words), length)[:, :-1]
 
     def _attend(self, layer: Layer, x_ND: F32, words: int, length: int) -> F32:
         """Full self-attention over the letters of each word."""
-        qkv = linear(x_ND, layer.qkv).reshape(words, length, 3, self.heads, -1)
+        letters = words * length
+        qkv = linear(x_ND, layer.qkv)[:letters].reshape(words, length, 3, self.heads, -1)
         q_WHLd, k_WHLd, v_WHLd = qkv.transpose(2, 0, 3, 1, 4)
         weight_WHLL = (q_WHLd * np.float32(q_WHLd.shape[-1] ** -0.5)) @ k_WHLd.transpose(0, 1, 3, 2)
         weight_WHLL -= weight_WHLL.max(-1, keepdims=True)
         np.exp(weight_WHLL, out=weight_WHLL)
         weight_WHLL /= weight_WHLL.sum(-1, keepdims=True)
-        mixed_ND = (weight_WHLL @ v_WHLd).transpose(0, 2, 1, 3).reshape(x_ND.shape)
+        mixed_ND = np.zeros_like(x_ND)
+        mixed_ND[:letters] = (weight_WHLL @ v_WHLd).transpose(0, 2, 1, 3).reshape(letters, -1)
         return linear(mixed_ND, layer.attended)
 
 
@@ -227,36 +238,6 @@ def batches(numbers: list[int], size: int) -> Iterator[list[int]]:
 def weight_and_bias(weights: Mapping[str, F32], name: str) -> tuple[F32, F32]:
     """The transposed weight matrix (for `x @ weight`) and the bias."""
     return np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]
-
-
-def linear(x: F32, layer: tuple[F32, F32]) -> F32:
-    weight, bias = layer
-    y: F32 = x @ weight
-    y += bias
-    return y
-
-
-def norm(x_ND: F32, layer: tuple[F32, F32]) -> F32:
-    """Layer norm; means are matrix products, which are several times faster than summing short rows."""
-    weight, bias = layer
-    mean_D = np.full((x_ND.shape[-1], 1), 1 / x_ND.shape[-1], dtype=np.float32)
-    centred: F32 = x_ND - x_ND @ mean_D
-    centred *= 1 / np.sqrt(np.square(centred) @ mean_D + NORM_EPSILON)
-    centred *= weight
-    centred += bias
-    return centred
-
-
-def gelu(x: F32) -> F32:
-    """The tanh approximation, x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3))."""
-    inner: F32 = np.square(x)
-    inner *= np.float32(-0.0713548162726)
-    inner -= np.float32(1.5957691216057)
-    inner *= x
-    np.exp(inner, out=inner)
-    inner += 1
-    np.divide(x, inner, out=inner)
-    return inner
 
 
 def check_strings(characters: Sequence[str], morphemes: Sequence[str]) -> None:

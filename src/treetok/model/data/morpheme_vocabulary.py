@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -127,10 +128,29 @@ def read_word_list(path: Path) -> list[str]:
 
 
 def trained_pieces(word_counts: Mapping[str, int], how: str, size: int, max_characters: int) -> list[str]:
-    """The vocabulary of a BPE or Unigram tokenizer."""
+    """The vocabulary of a BPE or Unigram tokenizer; empty if there is no room for more than characters."""
     words = {word: times for word, times in word_counts.items() if "\n" not in word}
     if how == "bpe":
-        tokenizer = train_subwords("bpe", words, size, limit_alphabet=max_characters)
-    else:
-        tokenizer = train_subwords("unigram", words, size)
-    return sorted(tokenizer.get_vocab())
+        return sorted(train_subwords("bpe", words, size, limit_alphabet=max_characters).get_vocab())
+    characters = [character for character, _ in characters_by_count(words)]
+    # Unigram has an entry for every character of its text. It fails, or never ends, if there is no room for them.
+    if len(characters) >= size:
+        characters = characters[:max_characters]
+        words = parts_of_characters(words, set(characters))
+    if len(characters) >= size:
+        return []
+    return sorted(train_subwords("unigram", words, size).get_vocab())
+
+
+def parts_of_characters(word_counts: Mapping[str, int], characters: set[str]) -> dict[str, int]:
+    """The parts of words that consist of these characters.
+
+    >>> parts_of_characters({"naïve": 2, "ve": 3, "ï": 1}, set("aenv"))
+    {'na': 2, 've': 5}
+    """
+    counts: Counter[str] = Counter()
+    for word, times in word_counts.items():
+        for known, part in groupby(word, characters.__contains__):
+            if known:
+                counts["".join(part)] += times
+    return dict(counts)

@@ -207,10 +207,11 @@ class Trainer:
         save_seconds: float = 300,
         until: int | None = None,
         validate_every: int = 500,
+        step_taken: Callable[[int], object] = lambda step: None,
     ) -> bool:
         """Train to the last step (or to `until`, or until the time budget is spent). Saves regularly and at the
-        end; validates regularly and after the very last step. On SIGTERM or Ctrl-C it saves and stops. Returns
-        whether training finished."""
+        end; validates regularly and after the very last step; calls `step_taken` after every step. On SIGTERM or
+        Ctrl-C it saves and stops. Returns whether training finished."""
         last = self.config.steps if until is None else min(until, self.config.steps)
         with stop_signal() as stopped:
             self._began = saved = time.monotonic()
@@ -218,6 +219,7 @@ class Trainer:
             out_of_time = False
             while self.step < last and not out_of_time:
                 losses = self.take_step()
+                step_taken(self.step)
                 if not math.isinf(self.seconds):
                     (out_of_time,) = self.agreed(self.budget_spent() >= 1)
                 is_end = self.step == self.config.steps or out_of_time
