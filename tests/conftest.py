@@ -1,4 +1,4 @@
-"""What tests share: the text of the project, small tokenizers, and data that may or may not lie beside it."""
+"""What tests share: the text of the project, and small tokenizers."""
 
 import os
 from pathlib import Path
@@ -45,12 +45,3 @@ def lossless() -> TreeTokenizer:
 @pytest.fixture(scope="session")
 def uncased() -> TreeTokenizer:
     return TreeTokenizer.train(SAMPLE_FILES, 1500, "counts", "uncased", progress=False)
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Training and evaluation text that is not part of the project."""
-    folder = Path(os.environ.get("TREETOK_DATA", ROOT.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip(f"no evaluation text at {folder}; set TREETOK_DATA to the folder that has it")
-    return folder

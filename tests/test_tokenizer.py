@@ -51,11 +51,10 @@ def test_lossless_round_trip_of_a_megabyte_of_one_letter(lossless, text):
     assert_lossless(lossless, text)
 
 
-def test_lossless_round_trip_of_wikitext(lossless, shared_data):
-    lines = (shared_data / "wikitext103" / "wiki.test.raw").read_text(encoding="utf-8").split("\n")
-    for line in lines:
-        assert_lossless(lossless, line)
-    assert len(lines) > 4000
+def test_lossless_round_trip_of_running_text(sample_text):
+    tokenizer = TreeTokenizer.load("en")
+    for text in (sample_text, sample_text.upper(), sample_text[::-1]):
+        assert_lossless(tokenizer, text)
 
 
 @pytest.mark.parametrize("name", ["en", "en-uncased"])
@@ -154,10 +153,21 @@ def test_topmost_splits_are_word_boundaries(uncased, lossless):
         uncased.tree("  ")
 
 
-def test_tree_is_what_segmentation_follows(lossless):
-    for word in ("misunderstanding", "rainforests", "carelessness"):
-        spans = set(lossless.tree(word).spans())
-        assert len(spans) == 2 * len(word) - 1
+@pytest.mark.parametrize("name", ["lossless", "uncased", "en", "en-uncased"])
+def test_tree_is_what_segmentation_follows(name, request, monkeypatch):
+    """Without post-merge, every piece is a span of the tree."""
+    tokenizer = TreeTokenizer.load(name) if name.startswith("en") else request.getfixturevalue(name)
+    monkeypatch.setattr("treetok.segment.Segmenter.post_merge", lambda self, pieces: pieces)
+    # Some are in the lexicon, some are not, and some are several words.
+    words = ["misunderstanding", "rainforests", "carelessness", "lighthouses", "walking", "unquixotically"]
+    words += ["fielder's", "chain-gang", "blorkishnesses", "windsurfingly", "a"]
+    cut = 0
+    for word in words:
+        pieces = tokenizer.segment(word)
+        ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+        assert set(pairwise([0, *ends])) <= set(tokenizer.tree(word).spans()), word
+        cut += len(pieces) > 1
+    assert cut >= 5
 
 
 # ---- special tokens, ids
