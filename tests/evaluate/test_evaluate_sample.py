@@ -106,8 +106,8 @@ def test_trees(lineup, tables, gold_sample):
 
 
 def test_what_the_shipped_tokenizers_have_learned(tables):
-    """Measured: accuracy 0.46 (en-uncased), 0.64 (en), 0.25 (BPE); recall of trees 0.97, at most 0.57 in trees that
-    know nothing. The baselines know little text, so that this says nothing about them."""
+    """Measured: accuracy 0.46 (en-uncased), 0.64 (en), 0.25 (BPE); recall of trees 0.97, at most 0.57 in trees
+    that know nothing. The baselines know little text, so that this says nothing about them."""
     accuracies = {name: values(row)["accuracy"] for name, row in tables["segmentation"].rows.items()}
     assert accuracies["TreeTok en-uncased"] > 0.4
     assert accuracies["TreeTok en"] > 0.55
