@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
+from treetok.text.word_limit import LONGEST_WORD
 
 words = st.text("abcx", min_size=1, max_size=9)
 
@@ -77,6 +78,21 @@ def test_a_letter_that_is_a_frequent_word_is_merged_with_fewest_tokens():
     counts = {"hesper": 3, "i": 500, "a": 90_000, "ia": 20}
     assert Segmenter(counts).post_merge(["hesper", "i", "a"]) == ["hesper", "i", "a"]
     assert Segmenter(counts, fewest_tokens=True).post_merge(["hesper", "i", "a"]) == ["hesper", "ia"]
+
+
+def test_the_fewest_tokens_win_however_rare_they_are():
+    """The longest word there is: 32 of the rarest tokens, or 33 of the most frequent ones."""
+    word = "ab" * (LONGEST_WORD // 2)
+    # Larger counts would have fewer binary places.
+    counts = dict.fromkeys(["a", "b", "ba"], 350_000_000) | {"ab": 1}
+    assert Segmenter(counts).post_merge(list(word)) == ["a", *["ba"] * (LONGEST_WORD // 2 - 1), "b"]
+    assert Segmenter(counts, fewest_tokens=True).post_merge(list(word)) == ["ab"] * (LONGEST_WORD // 2)
+
+
+def test_a_character_outside_the_vocabulary_costs_as_much_as_the_rarest_token():
+    for fewest_tokens in (False, True):
+        segmenter = Segmenter({"a": 100, "b": 3, "c": 7}, fewest_tokens)
+        assert segmenter.unknown == segmenter.costs["b"]
 
 
 def test_ties_keep_pieces_apart():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from treetok import TreetokError
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
-from treetok.vocabulary import METHODS, SharedNodes, build_vocabulary
-from treetok.vocabulary.fewest_tokens import TopDownCuts
+from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary
+from treetok.vocabulary.fewest_tokens import TopDownCuts, exchange_strings, token_costs
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 
 
@@ -82,6 +82,23 @@ def test_large_counts_do_not_overflow():
     assert all(count >= 0 for count in vocabulary.values())
 
 
+def test_strings_below_the_threshold_are_not_considered():
+    """A long word that occurs four times would save far more tokens than a short one that occurs five times."""
+    trees = [("abcdefgh", [0] * 7, 4), ("xy", [0], 5)]
+    for method in METHODS:
+        assert set(build_vocabulary(trees, 11, method=method)) == {*"abcdefghxy", "xy"}
+    assert "xy" not in build_vocabulary(trees, 11, threshold=1, pruning_rate=0.01)
+    assert DEFAULT_THRESHOLD == 5
+
+
+def test_the_threshold_is_halved():
+    """Down to 2, where there is enough, and not to 1."""
+    trees = [("ab", [0], 2), ("cdefghij", [0] * 7, 1)]
+    assert set(build_vocabulary(trees, 11, threshold=5)) == {*"abcdefghij", "ab"}
+    assert set(build_vocabulary(trees, 12, threshold=5)) > {*"abcdefghij"}
+    assert len(build_vocabulary(trees, 12, threshold=5)) == 12
+
+
 def test_threshold_is_lowered_rather_than_falling_short():
     trees = [("abcd", [0, 1, 0], 1), ("abce", [0, 1, 0], 1)]
     assert len(build_vocabulary(trees, 9, threshold=5)) == 9
@@ -150,6 +167,62 @@ def test_compact_vocabularies_are_nearly_the_best_there_are(seed):
     assert best <= found <= 1.25 * best
     of_paper = build_vocabulary(trees, len(vocabulary), method="paper", threshold=1, pruning_rate=0.05)
     assert found <= tokens_of_text(trees, of_paper)
+
+
+def test_exchanges_that_cost_more_are_taken_back(monkeypatch):
+    """The 20 strings that a word of 21 letters begins with are worth 20, 19, ... tokens, but together no more than
+    20. Five pairs of letters, worth 10 each, must not be given up for the best five of them."""
+    long_word = "abcdefghijklmnopqrstu"
+    pairs = [one + other for one in "vwxyz" for other in "ab"]
+    trees = [(long_word, list(range(20)), 1), *((pair, [0], 10) for pair in pairs)]
+    nodes = SharedNodes(trees)
+    is_character = np.array([len(token) == 1 for token in nodes.tokens])
+    start = is_character | np.array([token in pairs for token in nodes.tokens])
+    tried = []
+
+    class Watched(TopDownCuts):
+        def __init__(self, nodes, present, weights, costs):
+            super().__init__(nodes, present, weights, costs)
+            tried.append((int((present & ~start).sum()), self.total))
+
+    monkeypatch.setattr("treetok.vocabulary.fewest_tokens.TopDownCuts", Watched)
+    rank = np.argsort(np.argsort(np.array(nodes.tokens, dtype=object)))
+    everything, ones = np.ones(len(start), dtype=bool), np.ones(len(start), dtype=np.int64)
+    end = exchange_strings(nodes, everything, start, is_character, rank, nodes.frequencies, ones)
+    # Strings exchanged, and tokens of the text: half of the ten strings that are worth more, then fewer of them.
+    assert tried == [(0, 121), (5, 121 + 30), (2, 121), (1, 121 - 10)]
+    assert {nodes.tokens[k] for k in np.flatnonzero(end & ~is_character)} == {long_word, *pairs[:-1]}
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_exchanges_never_cost_more_and_end_where_none_helps(block):
+    """From any vocabulary, not only from a good one."""
+    improved = 0
+    for seed in range(30 * block, 30 * block + 30):
+        rng = random.Random(seed)
+        nodes = SharedNodes(random_trees(seed))
+        is_character = np.array([len(token) == 1 for token in nodes.tokens])
+        costs = token_costs(nodes.tokens, rng.choice([0, 0.5]))
+        start = is_character | np.array([rng.random() < 0.3 for _ in nodes.tokens])
+        candidates = start | np.array([rng.random() < 0.8 for _ in nodes.tokens])
+        rank = np.argsort(np.argsort(np.array(nodes.tokens, dtype=object)))
+        before = TopDownCuts(nodes, start, nodes.frequencies, costs).total
+        end = exchange_strings(nodes, candidates, start.copy(), is_character, rank, nodes.frequencies, costs)
+        after = TopDownCuts(nodes, end, nodes.frequencies, costs)
+        assert after.total <= before
+        assert end.sum() == start.sum()
+        assert (end & ~candidates).sum() == 0 and end[is_character].all()
+        improved += after.total < before
+        # The most valuable string outside, for the least valuable one inside.
+        outside, inside = np.flatnonzero(candidates & ~end), np.flatnonzero(end & ~is_character)
+        if len(outside) and len(inside):
+            best = max(outside.tolist(), key=lambda k: (after.worth[k], -rank[k]))
+            worst = min(inside.tolist(), key=lambda k: (after.worth[k], -rank[k]))
+            if after.worth[best] > after.worth[worst]:
+                swapped = end.copy()
+                swapped[best], swapped[worst] = True, False
+                assert TopDownCuts(nodes, swapped, nodes.frequencies, costs).total >= after.total
+    assert improved >= 10
 
 
 def test_alignment_gives_rare_words_more_weight():
