@@ -2,6 +2,7 @@ import math
 import random
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,3 +116,38 @@ def test_a_long_left_branching_word_needs_no_recursion():
     pieces = Segmenter({"a": 5, "b": 5, "c": 5, "ab": 9}).cut(word, range(len(word) - 1))
     assert "".join(pieces) == word
     assert set(pieces) == {"a", "b", "c", "ab"}
+
+
+class Watched(dict):
+    """Counts the characters of the strings that are looked up in it."""
+
+    characters = 0
+
+    def __contains__(self, token):
+        self.characters += len(token)
+        return super().__contains__(token)
+
+    def get(self, token, default=None):
+        self.characters += len(token)
+        return super().get(token, default)
+
+
+@pytest.mark.parametrize("fewest_tokens", [False, True])
+@pytest.mark.parametrize(
+    "shape", [list, lambda splits: splits[::-1], lambda splits: RNG.sample(splits, len(splits))]
+)
+def test_work_is_linear_in_the_length_of_a_word(shape, fewest_tokens):
+    def characters_looked_up(length):
+        segmenter = Segmenter({"a": 5, "b": 5, "c": 5, "ab": 9, "abcab": 3}, fewest_tokens)
+        segmenter.costs = Watched(segmenter.costs)
+        word = "".join(random.Random(0).choices("abc", k=length))
+        scores = list(range(length - 1))
+        if shape == "right-branching":
+            scores.reverse()
+        elif shape == "random":
+            random.Random(1).shuffle(scores)
+        assert "".join(segmenter.cut(word, scores)) == word
+        return segmenter.costs.characters
+
+    # Quadratic work would be 64 times as much.
+    assert 6 < characters_looked_up(4000) / characters_looked_up(500) < 10
