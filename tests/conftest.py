@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Matrices are small here: with several threads they take no less time, and far more where processors are busy. This
-# must be said before anything imports numpy.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# Small matrices are no faster with several threads, and far slower where processors are busy. numpy and PyTorch read
+# this when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 try:
     import torch
@@ -21,7 +21,7 @@ if not HAS_GPU:
     # Kernels run in Triton's interpreter, which must be asked for before anything imports Triton.
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-from treetok import TreeTokenizer
+from treetok import TreeTokenizer  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE_FILES = sorted((ROOT / "sample_text").glob("*.txt"))
