@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Small matrices are no faster with several threads, and far slower where processors are busy. numpy and PyTorch read
-# this when they are imported.
+# Small matrices are no faster with several threads, and far slower where processors are busy. numpy and PyTorch
+# read this when they are imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -21,7 +21,7 @@ if not HAS_GPU:
     # Kernels run in Triton's interpreter, which must be asked for before anything imports Triton.
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-from treetok import TreeTokenizer  # noqa: E402
+from treetok import TreeTokenizer
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE_FILES = sorted((ROOT / "sample_text").glob("*.txt"))
