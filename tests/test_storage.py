@@ -3,19 +3,16 @@ import hashlib
 import json
 import os
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
-from treetok.lexicon import Lexicon
 from treetok.storage import load
-from treetok.storage.vocab_tsv import escape_token, unescape_token
 
 FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
 
@@ -78,19 +75,6 @@ def test_the_vocabulary_is_human_readable(saved):
     assert "\\x80\t0" in lines
     assert any(line.startswith(" the\t") for line in lines)
     assert any(line.startswith("\\u000a\t") for line in lines)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.integers(0x80, 0xFF))
-def test_escaping_round_trip(entry):
-    written = escape_token(entry)
-    assert not set(written) & set("\t\n\r\x0b\x0c\x85\u2028\u2029")
-    assert unescape_token(written) == entry
-
-
-@pytest.mark.parametrize("written", ["", "\\", "\\q", "\\u12", "\\x41", "a\\xe4", "\\U00110000", "\\ud800"])
-def test_invalid_escapes(written):
-    with pytest.raises(ValueError, match=r"bad escape|empty token|surrogates not allowed"):
-        unescape_token(written)
 
 
 # ---- overwriting
@@ -334,11 +318,33 @@ def test_a_huge_head_is_not_read(saved, monkeypatch):
         TreeTokenizer.load(saved)
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=2, max_size=20), st.integers()))
-def test_lexicon_round_trip(words):
-    scores = {word: [(seed >> i) % 7 for i in range(len(word) - 1)] for word, seed in words.items()}
-    lexicon = Lexicon.from_scores(scores)
-    assert lexicon.words() == sorted(words)
-    for word in words:
-        assert Lexicon.from_scores({word: scores[word]}).scores(word) == lexicon.scores(word)
-    assert lexicon.scores("\x00 not there") is None
+def test_settings_of_the_first_version_have_their_present_names(saved):
+    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+    head["settings"] = {"cut_as_the_model_would_of_unseen_words": 0.9, "seed": 4}
+    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    assert TreeTokenizer.load(saved).settings == {"parser_agreement_unseen": 0.9, "seed": 4}
+
+
+def test_files_outside_the_directory_are_not_read(saved):
+    """Only shipped tokenizers share files."""
+    content = (saved / "vocab.tsv").read_bytes()
+    (saved.parent / "elsewhere.tsv").write_bytes(content)
+    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+    head["files"]["vocab.tsv"]["shared"] = "elsewhere.tsv"
+    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    assert TreeTokenizer.load(saved).vocab_size == 1500
+    (saved / "vocab.tsv").unlink()
+    with pytest.raises(TreetokError, match=r"vocab\.tsv is missing"):
+        TreeTokenizer.load(saved)
+
+
+def test_folders_of_saves_killed_long_ago_are_removed(saved, lossless):
+    old, recent = saved / ".treetok-writing-old", saved / ".treetok-writing-recent"
+    for folder in (old, recent):
+        folder.mkdir()
+    an_hour_and_more_ago = time.time() - 4000
+    os.utime(old, (an_hour_and_more_ago, an_hour_and_more_ago))
+    lossless.save(saved)
+    assert not old.exists()
+    # It may belong to another process.
+    assert recent.exists()

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from treetok import TreetokError
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
-from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary
+from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary, root_weights
 from treetok.vocabulary.fewest_tokens import TopDownCuts, exchange_strings, token_costs
 from treetok.vocabulary.heuristic import heuristic_vocabulary
+from treetok.vocabulary.pruning import LiveNodes, TreeViterbi
 
 
 def random_trees(seed):
@@ -48,6 +49,19 @@ def test_heuristic_vocabulary_equals_the_reference(seed, threshold):
     counts = heuristic_vocabulary(nodes, threshold)
     fast = {nodes.tokens[k]: count for k, count in enumerate(counts.tolist()) if count}
     assert fast == reference.init_vocabulary(parsed(trees), threshold)
+
+
+@given(st.integers(0, 10_000))
+def test_steps_equal_the_reference_where_costs_are_equal(seed):
+    """Entropies from 1 to 4, so that keeping a node whole often costs as much as splitting it."""
+    trees, rng = random_trees(seed), random.Random(seed)
+    nodes = SharedNodes(trees)
+    entropies = np.array([rng.randint(1, 4) for _ in nodes.tokens])
+    live = LiveNodes(nodes)
+    viterbi = TreeViterbi(live, entropies)
+    counts = nodes.sum_by_token(*viterbi.token_frequencies(live.in_all_words))
+    used = {nodes.tokens[k]: int(count) for k, count in enumerate(counts) if count}
+    assert used == reference.e_step(parsed(trees), dict(zip(nodes.tokens, entropies.tolist(), strict=True)))
 
 
 def test_nodes_are_shared():
@@ -261,6 +275,20 @@ def test_alignment_may_make_single_letters_cost_more(alignment, letters_cost_mor
 def test_bad_choices_are_refused(options, message):
     with pytest.raises(TreetokError, match=message):
         build_vocabulary([("ab", [0], 1)], 3, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ties_are_broken_by_the_token(method):
+    """As in the reference, the alphabetically first of equals are pruned; a compact vocabulary keeps them."""
+    trees = [(word, [0], 6) for word in ("ef", "ab", "cd", "gh")]
+    expected = {"compact": {"ab", "cd"}, "paper": {"ef", "gh"}}[method]
+    assert {token for token in build_vocabulary(trees, 10, method=method) if len(token) > 1} == expected
+
+
+def test_weights_are_never_zero():
+    """However small the share of a word: its strings would be worth nothing at all."""
+    assert root_weights(np.array([10**16, 1]), 1.0).tolist()[1] == 1
+    assert root_weights(np.array([10**16, 1]), 1.0).tolist()[0] < 10**16
 
 
 @pytest.mark.parametrize("alignment", [0, 0.001, np.float32(0.3), np.int64(1)])
