@@ -55,12 +55,16 @@ def test_how_pieces_are_merged_is_kept(tmp_path):
         assert TreeTokenizer.load(tmp_path / vocab).state.fewest_tokens is fewest_tokens
 
 
-def test_a_tokenizer_of_the_first_format_merges_by_entropies(saved):
+def test_a_tokenizer_of_the_first_format(saved):
+    """It merges by entropies, and some of its settings had other names."""
     head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
     del head["fewest_tokens"]
     head["format"] = 1
+    head["settings"] = {"cut_as_the_model_would_of_unseen_words": 0.9, "seed": 4}
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
-    assert TreeTokenizer.load(saved).state.fewest_tokens is False
+    loaded = TreeTokenizer.load(saved)
+    assert loaded.state.fewest_tokens is False
+    assert loaded.settings == {"parser_agreement_unseen": 0.9, "seed": 4}
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
@@ -127,6 +131,18 @@ def test_obsolete_files_are_removed(tmp_path, lossless):
     TreeTokenizer.train(["a b c"], 258, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
     assert "lexicon.safetensors" not in contents(tmp_path)
     assert TreeTokenizer.load(tmp_path).known_words == 0
+
+
+def test_folders_of_saves_killed_long_ago_are_removed(saved, lossless):
+    old, recent = saved / ".treetok-writing-old", saved / ".treetok-writing-recent"
+    for folder in (old, recent):
+        folder.mkdir()
+    an_hour_and_more_ago = time.time() - 4000
+    os.utime(old, (an_hour_and_more_ago, an_hour_and_more_ago))
+    lossless.save(saved)
+    assert not old.exists()
+    # It may belong to another process.
+    assert recent.exists()
 
 
 @pytest.mark.parametrize("failing_call", range(5))
@@ -204,8 +220,11 @@ def test_loading_what_does_not_exist(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["lexicon.safetensors", "ngrams.safetensors", "vocab.tsv"])
-@pytest.mark.parametrize("damage", ["missing", "shorter", "flipped"])
-def test_a_damaged_file_is_named(saved, name, damage):
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [("missing", "missing"), ("shorter", "damaged: it has"), ("flipped", "damaged: its checksum")],
+)
+def test_a_damaged_file_is_named(saved, name, damage, message):
     path = saved / name
     content = path.read_bytes()
     if damage == "missing":
@@ -214,7 +233,10 @@ def test_a_damaged_file_is_named(saved, name, damage):
         path.write_bytes(content[:-1])
     else:
         path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
-    with pytest.raises(TreetokError, match=rf"{name} is (damaged|missing)"):
+    found = (
+        "missing" if damage == "missing" else "damaged: it has" if damage == "shorter" else "damaged: its checksum"
+    )
+    with pytest.raises(TreetokError, match=f"{name} is {found}"):
         TreeTokenizer.load(saved)
 
 
@@ -318,33 +340,15 @@ def test_a_huge_head_is_not_read(saved, monkeypatch):
         TreeTokenizer.load(saved)
 
 
-def test_settings_of_the_first_version_have_their_present_names(saved):
+@pytest.mark.parametrize("is_shipped", [False, True])
+def test_files_outside_the_directory_are_not_read(saved, monkeypatch, is_shipped):
+    """Only shipped tokenizers share files, and these lie right beside them."""
+    if is_shipped:
+        monkeypatch.setattr(load, "shipped_directory", lambda: saved.parent)
+    elsewhere = "../elsewhere.tsv" if is_shipped else "elsewhere.tsv"
+    (saved / "vocab.tsv").rename(saved.parent / elsewhere)
     head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
-    head["settings"] = {"cut_as_the_model_would_of_unseen_words": 0.9, "seed": 4}
+    head["files"]["vocab.tsv"]["shared"] = elsewhere
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
-    assert TreeTokenizer.load(saved).settings == {"parser_agreement_unseen": 0.9, "seed": 4}
-
-
-def test_files_outside_the_directory_are_not_read(saved):
-    """Only shipped tokenizers share files."""
-    content = (saved / "vocab.tsv").read_bytes()
-    (saved.parent / "elsewhere.tsv").write_bytes(content)
-    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
-    head["files"]["vocab.tsv"]["shared"] = "elsewhere.tsv"
-    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
-    assert TreeTokenizer.load(saved).vocab_size == 1500
-    (saved / "vocab.tsv").unlink()
     with pytest.raises(TreetokError, match=r"vocab\.tsv is missing"):
         TreeTokenizer.load(saved)
-
-
-def test_folders_of_saves_killed_long_ago_are_removed(saved, lossless):
-    old, recent = saved / ".treetok-writing-old", saved / ".treetok-writing-recent"
-    for folder in (old, recent):
-        folder.mkdir()
-    an_hour_and_more_ago = time.time() - 4000
-    os.utime(old, (an_hour_and_more_ago, an_hour_and_more_ago))
-    lossless.save(saved)
-    assert not old.exists()
-    # It may belong to another process.
-    assert recent.exists()

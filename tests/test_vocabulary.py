@@ -10,7 +10,7 @@ from treetok import TreetokError
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
 from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary, root_weights
-from treetok.vocabulary.fewest_tokens import TopDownCuts, exchange_strings, token_costs
+from treetok.vocabulary.fewest_tokens import TopDownCuts, choose_strings, exchange_strings, token_costs
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.pruning import LiveNodes, TreeViterbi
 
@@ -237,6 +237,14 @@ def test_exchanges_never_cost_more_and_end_where_none_helps(block):
                 swapped[best], swapped[worst] = True, False
                 assert TopDownCuts(nodes, swapped, nodes.frequencies, costs).total >= after.total
     assert improved >= 10
+
+
+def test_characters_are_chosen_whether_they_are_candidates_or_not():
+    nodes = SharedNodes([("ab", [0], 3), ("cd", [0], 5)])
+    costs = token_costs(nodes.tokens, 0)
+    candidates = np.array([len(token) > 1 for token in nodes.tokens])
+    chosen = choose_strings(nodes, candidates, 5, nodes.frequencies, costs, 0.5)
+    assert {nodes.tokens[k] for k in np.flatnonzero(chosen)} == {*"abcd", "cd"}
 
 
 def test_alignment_gives_rare_words_more_weight():
