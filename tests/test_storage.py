@@ -3,7 +3,6 @@ import hashlib
 import json
 import os
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -131,18 +130,6 @@ def test_obsolete_files_are_removed(tmp_path, lossless):
     TreeTokenizer.train(["a b c"], 258, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
     assert "lexicon.safetensors" not in contents(tmp_path)
     assert TreeTokenizer.load(tmp_path).known_words == 0
-
-
-def test_folders_of_saves_killed_long_ago_are_removed(saved, lossless):
-    old, recent = saved / ".treetok-writing-old", saved / ".treetok-writing-recent"
-    for folder in (old, recent):
-        folder.mkdir()
-    an_hour_and_more_ago = time.time() - 4000
-    os.utime(old, (an_hour_and_more_ago, an_hour_and_more_ago))
-    lossless.save(saved)
-    assert not old.exists()
-    # It may belong to another process.
-    assert recent.exists()
 
 
 @pytest.mark.parametrize("failing_call", range(5))
