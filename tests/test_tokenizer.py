@@ -72,14 +72,14 @@ def test_shipped_tokenizers_load_and_segment_words(name):
 
 
 def test_shipped_tokenizers_are_small_and_load_quickly():
-    """Loading must not build tables of all words: it should take at most 150 ms on an idle machine."""
+    """Loading must not build tables of all words: it should take at most 150 ms of the processor."""
     folder = ROOT / "src" / "treetok" / "shipped"
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 25_000_000
     seconds = []
     for _ in range(5):
-        begun = time.perf_counter()
+        begun = time.process_time()
         TreeTokenizer.load("en").encode("windsurfing")
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.process_time() - begun)
     assert min(seconds) < 0.6
 
 
