@@ -1,10 +1,15 @@
-"""What tests share: the text of the project, small tokenizers, and data that may or may not lie beside it."""
+"""What tests share: the text of the project, and small tokenizers."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Small matrices are no faster with several threads, and far slower where processors are busy. numpy and PyTorch
+# read this when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 try:
     import torch
@@ -45,12 +50,3 @@ def lossless() -> TreeTokenizer:
 @pytest.fixture(scope="session")
 def uncased() -> TreeTokenizer:
     return TreeTokenizer.train(SAMPLE_FILES, 1500, "counts", "uncased", progress=False)
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Training and evaluation text that is not part of the project."""
-    folder = Path(os.environ.get("TREETOK_DATA", ROOT.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip(f"no evaluation text at {folder}; set TREETOK_DATA to the folder that has it")
-    return folder

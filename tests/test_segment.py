@@ -2,11 +2,13 @@ import math
 import random
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
+from treetok.text.word_limit import LONGEST_WORD
 
 words = st.text("abcx", min_size=1, max_size=9)
 
@@ -79,6 +81,21 @@ def test_a_letter_that_is_a_frequent_word_is_merged_with_fewest_tokens():
     assert Segmenter(counts, fewest_tokens=True).post_merge(["hesper", "i", "a"]) == ["hesper", "ia"]
 
 
+def test_the_fewest_tokens_win_however_rare_they_are():
+    """The longest word there is: 32 of the rarest tokens, or 33 of the most frequent ones."""
+    word = "ab" * (LONGEST_WORD // 2)
+    # Larger counts would have fewer binary places.
+    counts = dict.fromkeys(["a", "b", "ba"], 350_000_000) | {"ab": 1}
+    assert Segmenter(counts).post_merge(list(word)) == ["a", *["ba"] * (LONGEST_WORD // 2 - 1), "b"]
+    assert Segmenter(counts, fewest_tokens=True).post_merge(list(word)) == ["ab"] * (LONGEST_WORD // 2)
+
+
+def test_a_character_outside_the_vocabulary_costs_as_much_as_the_rarest_token():
+    for fewest_tokens in (False, True):
+        segmenter = Segmenter({"a": 100, "b": 3, "c": 7}, fewest_tokens)
+        assert segmenter.unknown == segmenter.costs["b"]
+
+
 def test_ties_keep_pieces_apart():
     # p(ab) = 1/16 = p(a) * p(b): merging gains nothing, and the <= in Algorithm 2 then keeps the split.
     assert Segmenter({"a": 4, "b": 4, "ab": 2, "c": 6}).post_merge(["a", "b"]) == ["ab"]
@@ -99,3 +116,36 @@ def test_a_long_left_branching_word_needs_no_recursion():
     pieces = Segmenter({"a": 5, "b": 5, "c": 5, "ab": 9}).cut(word, range(len(word) - 1))
     assert "".join(pieces) == word
     assert set(pieces) == {"a", "b", "c", "ab"}
+
+
+class Watched(dict):
+    """Counts the characters of the strings that are looked up in it."""
+
+    characters = 0
+
+    def __contains__(self, token):
+        self.characters += len(token)
+        return super().__contains__(token)
+
+    def get(self, token, default=None):
+        self.characters += len(token)
+        return super().get(token, default)
+
+
+@pytest.mark.parametrize("fewest_tokens", [False, True])
+@pytest.mark.parametrize("shape", ["left-branching", "right-branching", "random"])
+def test_work_is_linear_in_the_length_of_a_word(shape, fewest_tokens):
+    def characters_looked_up(length):
+        segmenter = Segmenter({"a": 5, "b": 5, "c": 5, "ab": 9, "abcab": 3}, fewest_tokens)
+        segmenter.costs = Watched(segmenter.costs)
+        word = "".join(random.Random(0).choices("abc", k=length))
+        scores = list(range(length - 1))
+        if shape == "right-branching":
+            scores.reverse()
+        elif shape == "random":
+            random.Random(1).shuffle(scores)
+        assert "".join(segmenter.cut(word, scores)) == word
+        return segmenter.costs.characters
+
+    # Quadratic work would be 64 times as much.
+    assert 6 < characters_looked_up(4000) / characters_looked_up(500) < 10

@@ -8,14 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
-from treetok.lexicon import Lexicon
 from treetok.storage import load
-from treetok.storage.vocab_tsv import escape_token, unescape_token
 
 FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
 
@@ -58,12 +54,16 @@ def test_how_pieces_are_merged_is_kept(tmp_path):
         assert TreeTokenizer.load(tmp_path / vocab).state.fewest_tokens is fewest_tokens
 
 
-def test_a_tokenizer_of_the_first_format_merges_by_entropies(saved):
+def test_a_tokenizer_of_the_first_format(saved):
+    """It merges by entropies, and some of its settings had other names."""
     head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
     del head["fewest_tokens"]
     head["format"] = 1
+    head["settings"] = {"cut_as_the_model_would_of_unseen_words": 0.9, "seed": 4}
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
-    assert TreeTokenizer.load(saved).state.fewest_tokens is False
+    loaded = TreeTokenizer.load(saved)
+    assert loaded.state.fewest_tokens is False
+    assert loaded.settings == {"parser_agreement_unseen": 0.9, "seed": 4}
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
@@ -78,19 +78,6 @@ def test_the_vocabulary_is_human_readable(saved):
     assert "\\x80\t0" in lines
     assert any(line.startswith(" the\t") for line in lines)
     assert any(line.startswith("\\u000a\t") for line in lines)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.integers(0x80, 0xFF))
-def test_escaping_round_trip(entry):
-    written = escape_token(entry)
-    assert not set(written) & set("\t\n\r\x0b\x0c\x85\u2028\u2029")
-    assert unescape_token(written) == entry
-
-
-@pytest.mark.parametrize("written", ["", "\\", "\\q", "\\u12", "\\x41", "a\\xe4", "\\U00110000", "\\ud800"])
-def test_invalid_escapes(written):
-    with pytest.raises(ValueError, match=r"bad escape|empty token|surrogates not allowed"):
-        unescape_token(written)
 
 
 # ---- overwriting
@@ -220,8 +207,11 @@ def test_loading_what_does_not_exist(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["lexicon.safetensors", "ngrams.safetensors", "vocab.tsv"])
-@pytest.mark.parametrize("damage", ["missing", "shorter", "flipped"])
-def test_a_damaged_file_is_named(saved, name, damage):
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [("missing", "missing"), ("shorter", "damaged: it has"), ("flipped", "damaged: its checksum")],
+)
+def test_a_damaged_file_is_named(saved, name, damage, message):
     path = saved / name
     content = path.read_bytes()
     if damage == "missing":
@@ -230,7 +220,10 @@ def test_a_damaged_file_is_named(saved, name, damage):
         path.write_bytes(content[:-1])
     else:
         path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
-    with pytest.raises(TreetokError, match=rf"{name} is (damaged|missing)"):
+    found = (
+        "missing" if damage == "missing" else "damaged: it has" if damage == "shorter" else "damaged: its checksum"
+    )
+    with pytest.raises(TreetokError, match=f"{name} is {found}"):
         TreeTokenizer.load(saved)
 
 
@@ -334,11 +327,15 @@ def test_a_huge_head_is_not_read(saved, monkeypatch):
         TreeTokenizer.load(saved)
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=2, max_size=20), st.integers()))
-def test_lexicon_round_trip(words):
-    scores = {word: [(seed >> i) % 7 for i in range(len(word) - 1)] for word, seed in words.items()}
-    lexicon = Lexicon.from_scores(scores)
-    assert lexicon.words() == sorted(words)
-    for word in words:
-        assert Lexicon.from_scores({word: scores[word]}).scores(word) == lexicon.scores(word)
-    assert lexicon.scores("\x00 not there") is None
+@pytest.mark.parametrize("is_shipped", [False, True])
+def test_files_outside_the_directory_are_not_read(saved, monkeypatch, is_shipped):
+    """Only shipped tokenizers share files, and these lie right beside them."""
+    if is_shipped:
+        monkeypatch.setattr(load, "shipped_directory", lambda: saved.parent)
+    elsewhere = "../elsewhere.tsv" if is_shipped else "elsewhere.tsv"
+    (saved / "vocab.tsv").rename(saved.parent / elsewhere)
+    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+    head["files"]["vocab.tsv"]["shared"] = elsewhere
+    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    with pytest.raises(TreetokError, match=r"vocab\.tsv is missing"):
+        TreeTokenizer.load(saved)

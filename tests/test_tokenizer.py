@@ -1,6 +1,5 @@
 import multiprocessing
 import pickle
-import random
 import subprocess
 import sys
 import threading
@@ -42,8 +41,12 @@ def test_lossless_round_trip(lossless, text):
 
 
 def test_lossless_round_trip_of_all_unicode(lossless):
-    everything = "".join(chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000)
-    assert lossless.decode(lossless.encode(everything)) == everything
+    """Every character up to the Chinese ones, then every 16th, each beside another one each time."""
+    code_points = [*range(0x3000), *range(0x3000, 0xD800, 16), *range(0xE000, sys.maxunicode + 1, 16)]
+    for step in (1, 5):
+        text = "".join(chr(c) for start in range(step) for c in code_points[start::step])
+        assert len(text) == len(code_points)
+        assert lossless.decode(lossless.encode(text)) == text
 
 
 @pytest.mark.parametrize("text", ["a" * MEGABYTE, "ß" * MEGABYTE, "東" * MEGABYTE, " " * MEGABYTE, "-" * MEGABYTE])
@@ -51,11 +54,10 @@ def test_lossless_round_trip_of_a_megabyte_of_one_letter(lossless, text):
     assert_lossless(lossless, text)
 
 
-def test_lossless_round_trip_of_wikitext(lossless, shared_data):
-    lines = (shared_data / "wikitext103" / "wiki.test.raw").read_text(encoding="utf-8").split("\n")
-    for line in lines:
-        assert_lossless(lossless, line)
-    assert len(lines) > 4000
+def test_lossless_round_trip_of_running_text(lossless, sample_text):
+    assert_lossless(TreeTokenizer.load("en"), sample_text)
+    for text in (sample_text.upper(), sample_text[::-1]):
+        assert_lossless(lossless, text)
 
 
 @pytest.mark.parametrize("name", ["en", "en-uncased"])
@@ -70,14 +72,14 @@ def test_shipped_tokenizers_load_and_segment_words(name):
 
 
 def test_shipped_tokenizers_are_small_and_load_quickly():
-    """Loading must not build tables of all words: it should take at most 150 ms on an idle machine."""
+    """Loading must not build tables of all words: it should take at most 150 ms of the processor."""
     folder = ROOT / "src" / "treetok" / "shipped"
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 25_000_000
     seconds = []
     for _ in range(5):
-        begun = time.perf_counter()
+        begun = time.process_time()
         TreeTokenizer.load("en").encode("windsurfing")
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.process_time() - begun)
     assert min(seconds) < 0.6
 
 
@@ -154,10 +156,21 @@ def test_topmost_splits_are_word_boundaries(uncased, lossless):
         uncased.tree("  ")
 
 
-def test_tree_is_what_segmentation_follows(lossless):
-    for word in ("misunderstanding", "rainforests", "carelessness"):
-        spans = set(lossless.tree(word).spans())
-        assert len(spans) == 2 * len(word) - 1
+@pytest.mark.parametrize("name", ["lossless", "uncased", "en", "en-uncased"])
+def test_tree_is_what_segmentation_follows(name, request, monkeypatch):
+    """Without post-merge, every piece is a span of the tree."""
+    tokenizer = TreeTokenizer.load(name) if name.startswith("en") else request.getfixturevalue(name)
+    monkeypatch.setattr("treetok.segment.Segmenter.post_merge", lambda self, pieces: pieces)
+    # Some are in the lexicon, some are not, and some are several words.
+    words = ["misunderstanding", "rainforests", "carelessness", "lighthouses", "walking", "unquixotically"]
+    words += ["fielder's", "chain-gang", "blorkishnesses", "windsurfingly", "a"]
+    cut = 0
+    for word in words:
+        pieces = tokenizer.segment(word)
+        ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+        assert set(pairwise([0, *ends])) <= set(tokenizer.tree(word).spans()), word
+        cut += len(pieces) > 1
+    assert cut >= 5
 
 
 # ---- special tokens, ids
@@ -353,29 +366,3 @@ def test_using_a_tokenizer_imports_no_torch():
     code = "import sys, treetok; treetok.TreeTokenizer.load('en').encode('a'); print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
-
-
-# ---- pathological input
-
-
-@pytest.mark.parametrize("letters", ["abcdefghij", "-.,;!", "0123456789", "äöü"])
-def test_time_is_linear_in_the_length_of_a_word(letters):
-    def seconds(length):
-        texts = ["".join(random.Random(seed).choices(letters, k=length)) for seed in range(3)]
-        best = float("inf")
-        for text in texts:
-            tokenizer = TreeTokenizer.load("en")
-            start = time.perf_counter()
-            assert tokenizer.decode(tokenizer.encode(text)) == text
-            best = min(best, time.perf_counter() - start)
-        return best
-
-    seconds(1000)
-    # Quadratic time would take 64 times as long, linear time 8 times.
-    assert seconds(80_000) < 24 * seconds(10_000)
-
-
-def test_a_word_of_ten_thousand_letters_has_a_tree(lossless):
-    word = "".join(random.Random(0).choices("abcdefg", k=10_000))
-    assert len(lossless.tree(word).spans()) == 19_999
-    assert "".join(lossless.segment(word)) == word

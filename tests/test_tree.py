@@ -113,6 +113,13 @@ def test_invalid_trees(text, scores):
         Tree(text, scores)
 
 
+def test_trees_are_equal_if_text_and_shape_are():
+    assert Tree("abc", [1, 2]) == Tree("abc", [0, 7])
+    assert Tree("abc", [1, 2]) != Tree("abc", [2, 1])
+    assert Tree("abc", [1, 2]) != Tree("abd", [1, 2])
+    assert Tree("a", []) != "a"
+
+
 def test_a_tree_is_immutable():
     with pytest.raises(AttributeError):
         Tree("ab", [1]).text = "cd"

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from treetok import TreetokError
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
-from treetok.vocabulary import METHODS, SharedNodes, build_vocabulary
-from treetok.vocabulary.fewest_tokens import TopDownCuts
+from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary, root_weights
+from treetok.vocabulary.fewest_tokens import TopDownCuts, choose_strings, exchange_strings, token_costs
 from treetok.vocabulary.heuristic import heuristic_vocabulary
+from treetok.vocabulary.pruning import LiveNodes, TreeViterbi
 
 
 def random_trees(seed):
@@ -50,6 +51,19 @@ def test_heuristic_vocabulary_equals_the_reference(seed, threshold):
     assert fast == reference.init_vocabulary(parsed(trees), threshold)
 
 
+@given(st.integers(0, 10_000))
+def test_steps_equal_the_reference_where_costs_are_equal(seed):
+    """Entropies from 1 to 4, so that keeping a node whole often costs as much as splitting it."""
+    trees, rng = random_trees(seed), random.Random(seed)
+    nodes = SharedNodes(trees)
+    entropies = np.array([rng.randint(1, 4) for _ in nodes.tokens])
+    live = LiveNodes(nodes)
+    viterbi = TreeViterbi(live, entropies)
+    counts = nodes.sum_by_token(*viterbi.token_frequencies(live.in_all_words))
+    used = {nodes.tokens[k]: int(count) for k, count in enumerate(counts) if count}
+    assert used == reference.e_step(parsed(trees), dict(zip(nodes.tokens, entropies.tolist(), strict=True)))
+
+
 def test_nodes_are_shared():
     trees = [("walking", [0, 0, 0, 9, 1, 0], 3), ("talking", [0, 0, 0, 9, 1, 0], 2)]
     nodes = SharedNodes(trees)
@@ -80,6 +94,23 @@ def test_large_counts_do_not_overflow():
     vocabulary = build_vocabulary(trees, 15, method="paper")
     assert vocabulary == reference.build_vocabulary(parsed(trees), 15, 5, 0.2)
     assert all(count >= 0 for count in vocabulary.values())
+
+
+def test_strings_below_the_threshold_are_not_considered():
+    """A long word that occurs four times would save far more tokens than a short one that occurs five times."""
+    trees = [("abcdefgh", [0] * 7, 4), ("xy", [0], 5)]
+    for method in METHODS:
+        assert set(build_vocabulary(trees, 11, method=method)) == {*"abcdefghxy", "xy"}
+    assert "xy" not in build_vocabulary(trees, 11, threshold=1, pruning_rate=0.01)
+    assert DEFAULT_THRESHOLD == 5
+
+
+def test_the_threshold_is_halved():
+    """Down to 2, where there is enough, and not to 1."""
+    trees = [("ab", [0], 2), ("cdefghij", [0] * 7, 1)]
+    assert set(build_vocabulary(trees, 11, threshold=5)) == {*"abcdefghij", "ab"}
+    assert set(build_vocabulary(trees, 12, threshold=5)) > {*"abcdefghij"}
+    assert len(build_vocabulary(trees, 12, threshold=5)) == 12
 
 
 def test_threshold_is_lowered_rather_than_falling_short():
@@ -152,6 +183,70 @@ def test_compact_vocabularies_are_nearly_the_best_there_are(seed):
     assert found <= tokens_of_text(trees, of_paper)
 
 
+def test_exchanges_that_cost_more_are_taken_back(monkeypatch):
+    """The 20 strings that a word of 21 letters begins with are worth 20, 19, ... tokens, but together no more than
+    20. Five pairs of letters, worth 10 each, must not be given up for the best five of them."""
+    long_word = "abcdefghijklmnopqrstu"
+    pairs = [one + other for one in "vwxyz" for other in "ab"]
+    trees = [(long_word, list(range(20)), 1), *((pair, [0], 10) for pair in pairs)]
+    nodes = SharedNodes(trees)
+    is_character = np.array([len(token) == 1 for token in nodes.tokens])
+    start = is_character | np.array([token in pairs for token in nodes.tokens])
+    tried = []
+
+    class Watched(TopDownCuts):
+        def __init__(self, nodes, present, weights, costs):
+            super().__init__(nodes, present, weights, costs)
+            tried.append((int((present & ~start).sum()), self.total))
+
+    monkeypatch.setattr("treetok.vocabulary.fewest_tokens.TopDownCuts", Watched)
+    rank = np.argsort(np.argsort(np.array(nodes.tokens, dtype=object)))
+    everything, ones = np.ones(len(start), dtype=bool), np.ones(len(start), dtype=np.int64)
+    end = exchange_strings(nodes, everything, start, is_character, rank, nodes.frequencies, ones)
+    # Strings exchanged, and tokens of the text: half of the ten strings that are worth more, then fewer of them.
+    assert tried == [(0, 121), (5, 121 + 30), (2, 121), (1, 121 - 10)]
+    assert {nodes.tokens[k] for k in np.flatnonzero(end & ~is_character)} == {long_word, *pairs[:-1]}
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_exchanges_never_cost_more_and_end_where_none_helps(block):
+    """From any vocabulary, not only from a good one."""
+    improved = 0
+    for seed in range(30 * block, 30 * block + 30):
+        rng = random.Random(seed)
+        nodes = SharedNodes(random_trees(seed))
+        is_character = np.array([len(token) == 1 for token in nodes.tokens])
+        costs = token_costs(nodes.tokens, rng.choice([0, 0.5]))
+        start = is_character | np.array([rng.random() < 0.3 for _ in nodes.tokens])
+        candidates = start | np.array([rng.random() < 0.8 for _ in nodes.tokens])
+        rank = np.argsort(np.argsort(np.array(nodes.tokens, dtype=object)))
+        before = TopDownCuts(nodes, start, nodes.frequencies, costs).total
+        end = exchange_strings(nodes, candidates, start.copy(), is_character, rank, nodes.frequencies, costs)
+        after = TopDownCuts(nodes, end, nodes.frequencies, costs)
+        assert after.total <= before
+        assert end.sum() == start.sum()
+        assert (end & ~candidates).sum() == 0 and end[is_character].all()
+        improved += after.total < before
+        # The most valuable string outside, for the least valuable one inside.
+        outside, inside = np.flatnonzero(candidates & ~end), np.flatnonzero(end & ~is_character)
+        if len(outside) and len(inside):
+            best = max(outside.tolist(), key=lambda k: (after.worth[k], -rank[k]))
+            worst = min(inside.tolist(), key=lambda k: (after.worth[k], -rank[k]))
+            if after.worth[best] > after.worth[worst]:
+                swapped = end.copy()
+                swapped[best], swapped[worst] = True, False
+                assert TopDownCuts(nodes, swapped, nodes.frequencies, costs).total >= after.total
+    assert improved >= 10
+
+
+def test_characters_are_chosen_whether_they_are_candidates_or_not():
+    nodes = SharedNodes([("ab", [0], 3), ("cd", [0], 5)])
+    costs = token_costs(nodes.tokens, 0)
+    candidates = np.array([len(token) > 1 for token in nodes.tokens])
+    chosen = choose_strings(nodes, candidates, 5, nodes.frequencies, costs, 0.5)
+    assert {nodes.tokens[k] for k in np.flatnonzero(chosen)} == {*"abcd", "cd"}
+
+
 def test_alignment_gives_rare_words_more_weight():
     counts = {stem + ending: 2 for stem in ("walk", "talk", "jump", "look") for ending in ("s", "ed", "ing")}
     counts["walking"] = counts["talked"] = 100
@@ -188,6 +283,20 @@ def test_alignment_may_make_single_letters_cost_more(alignment, letters_cost_mor
 def test_bad_choices_are_refused(options, message):
     with pytest.raises(TreetokError, match=message):
         build_vocabulary([("ab", [0], 1)], 3, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ties_are_broken_by_the_token(method):
+    """As in the reference, the alphabetically first of equals are pruned; a compact vocabulary keeps them."""
+    trees = [(word, [0], 6) for word in ("ef", "ab", "cd", "gh")]
+    expected = {"compact": {"ab", "cd"}, "paper": {"ef", "gh"}}[method]
+    assert {token for token in build_vocabulary(trees, 10, method=method) if len(token) > 1} == expected
+
+
+def test_weights_are_never_zero():
+    """However small the share of a word: its strings would be worth nothing at all."""
+    assert root_weights(np.array([10**16, 1]), 1.0).tolist()[1] == 1
+    assert root_weights(np.array([10**16, 1]), 1.0).tolist()[0] < 10**16
 
 
 @pytest.mark.parametrize("alignment", [0, 0.001, np.float32(0.3), np.int64(1)])

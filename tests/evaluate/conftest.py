@@ -1,4 +1,4 @@
-"""Gold data and an independent scorer, which may be missing."""
+"""Gold data: a sample that is part of the project, and more of it beside the project, which may be missing."""
 
 import importlib.util
 import os
@@ -8,14 +8,26 @@ from types import ModuleType
 import pytest
 
 BESIDE_THE_PROJECT = Path(__file__).resolve().parents[3] / "shared"
+GOLD_FOLDER = Path(os.environ.get("TREETOK_GOLD", BESIDE_THE_PROJECT / "gold"))
+
+
+@pytest.fixture(scope="session")
+def gold_sample() -> Path:
+    """Words written for this project: compounds, inflections, apostrophes, hyphens, accents, alternatives."""
+    return Path(__file__).resolve().parents[1] / "data" / "gold_sample.tsv"
+
+
+@pytest.fixture(scope="session")
+def gold_files(gold_sample) -> list[Path]:
+    """The sample, and whatever else there is."""
+    return [gold_sample, *sorted(GOLD_FOLDER.rglob("*.tsv"))]
 
 
 @pytest.fixture(scope="session")
 def gold_folder() -> Path:
-    folder = Path(os.environ.get("TREETOK_GOLD", BESIDE_THE_PROJECT / "gold"))
-    if not folder.is_dir():
-        pytest.skip(f"no gold segmentations at {folder}; set TREETOK_GOLD to the folder that has them")
-    return folder
+    if not GOLD_FOLDER.is_dir():
+        pytest.skip(f"no gold segmentations at {GOLD_FOLDER}; set TREETOK_GOLD to the folder that has them")
+    return GOLD_FOLDER
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from minute import MINUTE, files_of  # noqa: E402
 from synthetic import Language  # noqa: E402
 
 from treetok import TreeTokenizer, TreetokError, TreetokWarning  # noqa: E402
-from treetok.model import presets  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary  # noqa: E402
 from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
@@ -255,21 +254,6 @@ def test_no_gpu_where_one_is_asked_for():
         chosen_device("cuda")
     with pytest.raises(TreetokError, match="no GPU"):
         TreeTokenizer.train([TEXT], 300, device="cuda", progress=False)
-
-
-def test_presets_are_fitted_to_a_small_text():
-    for preset in presets.PRESETS.values():
-        fitted = preset.for_text(1000, seed=3)
-        assert fitted.training.seed == fitted.distillation.seed == 3
-        assert fitted.training.warmup_steps < fitted.training.steps
-        assert preset.for_text(10**12, seed=0).training.steps == preset.training.steps
-    assert [config.method for config in presets.PRESETS["best"].ensemble] == [
-        "bpe",
-        "unigram",
-        "unigram",
-        "trees",
-        "unigram",
-    ]
 
 
 def test_rare_words_may_be_left_out():

@@ -1,12 +1,16 @@
 """A tokenizer as a source of trees for another one."""
 
+import dataclasses
+
 import pytest
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
+from treetok.lexicon import Lexicon
 
 TEXT = "The mistranslated paperbacks of windsurfers. Café tables,  windsurfing twice: windsurfing!\n" * 3
+EMPTY = Lexicon.from_scores({})
 
 
 def train(trees, corpus=(TEXT,), vocab_size=300, **options):
@@ -15,40 +19,57 @@ def train(trees, corpus=(TEXT,), vocab_size=300, **options):
 
 def test_trees_are_those_of_the_tokenizer():
     en = TreeTokenizer.load("en")
-    for trees in ("en", en, en.state):
-        mine = train(trees)
-        assert mine.vocab_size == 300
-        # Words of the text, words that only the tokenizer knows, words that neither has seen.
-        for word in ("windsurfing", "mistranslated", "blackbirds", "unblorkedly"):
-            assert mine.tree(word) == en.tree(word)
-        assert mine.settings["trees"] == "tokenizer"
-        assert mine.decode(mine.encode(TEXT)) == TEXT
-    assert train(en).settings["trees_from"] == "a tokenizer"
-    assert train("en").settings["trees_from"] == "en"
+    mine = train("en")
+    assert mine.vocab_size == 300
+    # Words of the text, words that only the tokenizer knows, words that neither has seen.
+    for word in ("windsurfing", "mistranslated", "blackbirds", "unblorkedly"):
+        assert mine.tree(word) == en.tree(word)
+    assert (mine.settings["trees"], mine.settings["trees_from"]) == ("tokenizer", "en")
+    assert mine.decode(mine.encode(TEXT)) == TEXT
 
 
-def test_it_is_saved_and_is_a_source_again(tmp_path):
-    train("en").save(tmp_path / "mine")
+def test_a_tokenizer_is_an_object_a_state_or_a_directory(lossless, tmp_path):
+    lossless.save(tmp_path / "counted")
+    for trees, name in (
+        (lossless, "a tokenizer"),
+        (lossless.state, "a tokenizer"),
+        (tmp_path / "counted", "counted"),
+    ):
+        mine = train(str(trees) if name == "counted" else trees)
+        for word in ("windsurfing", "mistranslated", "lighthouses", "unblorkedly"):
+            assert mine.tree(word) == lossless.tree(word)
+        assert mine.settings["trees_from"] == name
+        # What was learned there is kept, but for words of one's own text.
+        assert set(lossless.state.lexicon.words()) <= set(mine.state.lexicon.words())
+    # And it is a source again.
+    mine.save(tmp_path / "mine")
     again = train(str(tmp_path / "mine"))
-    assert again.tree("blackbirds") == TreeTokenizer.load("en").tree("blackbirds")
+    assert again.tree("lighthouses") == lossless.tree("lighthouses")
     again.save(tmp_path / "again")
     assert TreeTokenizer.load(tmp_path / "again").encode(TEXT) == again.encode(TEXT)
 
 
-def test_the_trees_of_another_profile():
-    uncased = TreeTokenizer.load("en-uncased")
-    mine = train("en-uncased", vocab_size=300, profile="lossless")
+def test_the_lexicon_may_be_small(lossless):
+    """The most frequent words of one's own text first, then what the other tokenizer knows."""
+    text = "windsurfing " * 9 + "bluebottles " * 5 + "greenhorns " * 2 + "seldom"
+    known = lossless.state.lexicon.words()
+    assert train(lossless, [text], lexicon_size=2).state.lexicon.words() == ["bluebottles", "windsurfing"]
+    # `seldom` is a word seen once, whose tree is that of the source anyway.
+    more = train(lossless, [text], lexicon_size=6).state.lexicon.words()
+    own = {"windsurfing", "bluebottles", "greenhorns"}
+    assert more == sorted(own | set([word for word in known if word not in own][:3]))
+
+
+def test_the_trees_of_another_profile(lossless, uncased):
+    mine = train(uncased, [f"{TEXT} éclair"], vocab_size=300, profile="lossless")
     assert mine.tree("windsurfing") == uncased.tree("windsurfing")
     # Accents are stripped there, and looked at here.
     assert mine.tree("Café").scores() == uncased.tree("cafe").scores()
     # Also where the text has the word only once.
-    once = train("en-uncased", [f"{TEXT} éclair"], vocab_size=300, profile="lossless")
-    assert once.state.lexicon.scores("éclair") is not None
-    assert once.tree("éclair").scores() == uncased.tree("eclair").scores()
+    assert mine.state.lexicon.scores("éclair") is not None
+    assert mine.tree("éclair").scores() == uncased.tree("eclair").scores()
     assert mine.decode(mine.encode(TEXT)) == TEXT
-    assert train("en", profile="uncased", vocab_size=70).tree("paperbacks") == TreeTokenizer.load("en").tree(
-        "paperbacks"
-    )
+    assert train(lossless, profile="uncased", vocab_size=70).tree("paperbacks") == lossless.tree("paperbacks")
 
 
 def test_trees_of_a_tokenizer_with_another_version_of_the_profile():
@@ -70,8 +91,9 @@ def test_trees_of_a_tokenizer_with_another_version_of_the_profile():
     assert old.tree("windsurfing") == en.tree("windsurfing")
 
 
-def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer():
-    en = TreeTokenizer.load("en")
+def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer(lossless):
+    # Its vocabulary is what matters here: other trees take less time.
+    en = dataclasses.replace(TreeTokenizer.load("en").state, lexicon=EMPTY, source=lossless.state.source)
     plain, with_prior = (train(en, SAMPLE_FILES, 3000, prior=prior) for prior in (0, 2_000_000))
     # By default the prior does not outweigh the text.
     default = train(en, SAMPLE_FILES, 3000)
@@ -79,7 +101,7 @@ def test_a_small_text_is_helped_by_the_vocabulary_of_the_tokenizer():
     # Rare tokens are rounded away.
     assert 0.8 * words < default.settings["prior_words"] <= words
     assert train(en, SAMPLE_FILES, 3000, prior=words).state.entries == default.state.entries
-    counts = dict(en.state.entries)
+    counts = dict(en.entries)
 
     def frequent(tokenizer):
         """How often the tokens of a vocabulary occur in much text."""
@@ -106,11 +128,12 @@ def test_what_is_no_source_of_trees(tmp_path):
         train("en", preset="tiny")
 
 
-def test_the_command(tmp_path, capsys):
+def test_the_command(lossless, tmp_path, capsys):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
-    out = tmp_path / "out"
-    command = ["train", str(tmp_path / "text.txt"), "-o", str(out), "--trees", "en", "--vocab-size", "300"]
+    lossless.save(tmp_path / "counted")
+    out, trees = tmp_path / "out", str(tmp_path / "counted")
+    command = ["train", str(tmp_path / "text.txt"), "-o", str(out), "--trees", trees, "--vocab-size", "300"]
     assert main(command) == 0
     assert "300 tokens" in capsys.readouterr().out
-    assert TreeTokenizer.load(out).state.entries == train("en").state.entries
+    assert TreeTokenizer.load(out).state.entries == train(lossless).state.entries
     assert not (out / "training").exists()
