@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument(
         "--alignments",
         type=numbers,
-        default=[0, 0.2, 0.33, 0.4, 0.5, 0.6, 0.7, 0.8, 1],
+        default=[0, 0.2, 0.31, 0.4, 0.5, 0.6, 0.7, 0.8, 1],
         help="comma-separated numbers from 0 to 1",
     )
     options = parser.parse_args()

@@ -21,7 +21,7 @@ from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.sources import scores_of_words
 from treetok.vocabulary import SharedNodes, build_vocabulary
-from treetok.vocabulary.fewest_tokens import TopDownCuts
+from treetok.vocabulary.top_down_cuts import TopDownCuts
 
 
 @dataclass(frozen=True)

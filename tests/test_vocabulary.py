@@ -10,9 +10,10 @@ from treetok import TreetokError
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
 from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary, root_weights
-from treetok.vocabulary.fewest_tokens import TopDownCuts, choose_strings, exchange_strings, token_costs
+from treetok.vocabulary.fewest_tokens import choose_strings, exchange_strings
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.pruning import LiveNodes, TreeViterbi
+from treetok.vocabulary.top_down_cuts import TopDownCuts, token_costs
 
 
 def random_trees(seed):
@@ -183,7 +184,7 @@ def test_compact_vocabularies_are_nearly_the_best_there_are(seed):
     assert found <= tokens_of_text(trees, of_paper)
 
 
-def test_exchanges_that_cost_more_are_taken_back(monkeypatch):
+def test_exchanges_that_cost_more_are_taken_back():
     """The 20 strings that a word of 21 letters begins with are worth 20, 19, ... tokens, but together no more than
     20. Five pairs of letters, worth 10 each, must not be given up for the best five of them."""
     long_word = "abcdefghijklmnopqrstu"
@@ -194,15 +195,14 @@ def test_exchanges_that_cost_more_are_taken_back(monkeypatch):
     start = is_character | np.array([token in pairs for token in nodes.tokens])
     tried = []
 
-    class Watched(TopDownCuts):
-        def __init__(self, nodes, present, weights, costs):
-            super().__init__(nodes, present, weights, costs)
-            tried.append((int((present & ~start).sum()), self.total))
+    def watched(present):
+        cuts = TopDownCuts(nodes, present, nodes.frequencies, ones)
+        tried.append((int((present & ~start).sum()), cuts.total))
+        return cuts
 
-    monkeypatch.setattr("treetok.vocabulary.fewest_tokens.TopDownCuts", Watched)
     rank = np.argsort(np.argsort(np.array(nodes.tokens, dtype=object)))
     everything, ones = np.ones(len(start), dtype=bool), np.ones(len(start), dtype=np.int64)
-    end = exchange_strings(nodes, everything, start, is_character, rank, nodes.frequencies, ones)
+    end = exchange_strings(watched, everything, start, is_character, rank)
     # Strings exchanged, and tokens of the text: half of the ten strings that are worth more, then fewer of them.
     assert tried == [(0, 121), (5, 121 + 30), (2, 121), (1, 121 - 10)]
     assert {nodes.tokens[k] for k in np.flatnonzero(end & ~is_character)} == {long_word, *pairs[:-1]}
@@ -221,7 +221,11 @@ def test_exchanges_never_cost_more_and_end_where_none_helps(block):
         candidates = start | np.array([rng.random() < 0.8 for _ in nodes.tokens])
         rank = np.argsort(np.argsort(np.array(nodes.tokens, dtype=object)))
         before = TopDownCuts(nodes, start, nodes.frequencies, costs).total
-        end = exchange_strings(nodes, candidates, start.copy(), is_character, rank, nodes.frequencies, costs)
+
+        def cuts_with(present, nodes=nodes, costs=costs):
+            return TopDownCuts(nodes, present, nodes.frequencies, costs)
+
+        end = exchange_strings(cuts_with, candidates, start.copy(), is_character, rank)
         after = TopDownCuts(nodes, end, nodes.frequencies, costs)
         assert after.total <= before
         assert end.sum() == start.sum()

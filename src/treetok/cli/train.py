@@ -53,7 +53,7 @@ def add_command(commands: Any) -> None:
     add(
         "--alignment",
         type=float,
-        help="0: fewest tokens, 1: every distinct word counts the same; for --vocab compact (default: 0.33)",
+        help="0: fewest tokens, 1: every distinct word counts the same; for --vocab compact (default: 0.31)",
     )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")

@@ -42,7 +42,7 @@ class TrainOptions:
     vocab: "compact" minimizes the number of tokens, "paper" prunes by entropy as in the paper; post-merge follows
         the same aim. None is "paper" with the preset "paper", and "compact" otherwise.
     alignment: from 0 (as few tokens as possible in running text) to 1 (every distinct word counts the same, so
-        that more parts of words and fewer whole words become tokens); None is 0.33. Only for "compact".
+        that more parts of words and fewer whole words become tokens); None is 0.31. Only for "compact".
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.

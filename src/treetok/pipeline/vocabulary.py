@@ -97,6 +97,7 @@ def choose_vocabulary(
             alignment=options.alignment,
             # For profiles where no leading space marks the start of a word.
             letters_cost_more=profile.in_running_text("a") == "a",
+            post_merge=True,
             pruning_rate=options.pruning_rate,
             report=shown.at,
         )

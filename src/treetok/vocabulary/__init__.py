@@ -10,17 +10,18 @@ import numpy as np
 
 from treetok.errors import TreetokError, share
 from treetok.text.word_limit import LONGEST_WORD
-from treetok.vocabulary.fewest_tokens import COST_PER_TOKEN, TopDownCuts, choose_strings, token_costs
+from treetok.vocabulary.fewest_tokens import choose_strings
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.pruning import prune
 from treetok.vocabulary.shared_nodes import I64, SharedNodes
+from treetok.vocabulary.top_down_cuts import COST_PER_TOKEN, TopDownCuts, token_costs
 
 __all__ = ["SharedNodes", "build_vocabulary", "check_choice"]
 
 METHODS = ("compact", "paper")
 DEFAULT_METHOD = "compact"
 # With this value English text has about as many tokens as with BPE (docs/results.md).
-DEFAULT_ALIGNMENT = 0.33
+DEFAULT_ALIGNMENT = 0.31
 DEFAULT_THRESHOLD = 5
 # Weights are integers in units of 1/1000.
 WEIGHT_OF_ONE = 1000.0
@@ -36,6 +37,7 @@ def build_vocabulary(
     method: str = DEFAULT_METHOD,
     alignment: float | None = None,
     letters_cost_more: bool = False,
+    post_merge: bool = False,
     threshold: int = DEFAULT_THRESHOLD,
     pruning_rate: float = DEFAULT_PRUNING_RATE,
     report: Callable[[int], object] = lambda vocabulary_size: None,
@@ -48,6 +50,7 @@ def build_vocabulary(
         give more of it to parts of rarer words, so that more words are segmented into morphs.
     letters_cost_more: single letters count as 1 + alignment tokens. For profiles that do not mark word boundaries,
         where a letter inside a word is the same token as a one-letter word.
+    post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens.
 
     Every character is a token. `threshold` is the minimum count of a string in the heuristic vocabulary; it is
     lowered, to 1 if necessary, until there are `size` tokens. The result has fewer than `size` tokens only if the
@@ -78,7 +81,7 @@ def build_vocabulary(
     else:
         weights = root_weights(nodes.frequencies, 1 - alignment)
         costs = token_costs(nodes.tokens, alignment if letters_cost_more else 0)
-        present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report)
+        present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report, post_merge)
         counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}
     return dict(sorted(vocabulary.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,17 @@ class SharedNodes:
 
     def __len__(self) -> int:
         return len(self.token)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each token."""
+        return {string: number for number, string in enumerate(self.tokens)}
+
+    def frequent_words(self, min_count: int, min_letters: int) -> set[str]:
+        """The words that occur at least `min_count` times and have enough letters."""
+        often = np.flatnonzero(self.frequencies >= min_count)
+        strings = (self.tokens[number] for number in self.token[self.roots[often]].tolist())
+        return {word for word in strings if len(word.lstrip(" ")) >= min_letters}
 
     def sum_at_roots(self, words: npt.NDArray[np.bool_] | slice = slice(None)) -> I64:
         """For each node, how often it is the root of one of the words."""
