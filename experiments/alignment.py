@@ -24,7 +24,7 @@ def numbers(written: str) -> list[float]:
 
 
 def main() -> None:
-    parser = lineup_parser(__doc__, baselines="bpe")
+    parser = lineup_parser(__doc__, baselines="bpe,morfessor")
     add_gold(parser)
     add_text(parser)
     parser.add_argument(

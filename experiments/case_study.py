@@ -13,7 +13,7 @@ WORDS = ["bed", "commonly", "windsurfing", "tricycles", "uniquenesses"]
 
 
 def main() -> None:
-    parser = lineup_parser(__doc__, baselines="bpe,unigram,wordpiece")
+    parser = lineup_parser(__doc__, baselines="bpe,unigram,wordpiece,morfessor")
     parser.add_argument("words", nargs="*", default=WORDS, metavar="WORD")
     options = parser.parse_args()
     lineup = lineup_of(options)

@@ -21,7 +21,7 @@ from treetok.progress import Progress
 
 
 def main() -> None:
-    parser = lineup_parser(__doc__)
+    parser = lineup_parser(__doc__, baselines="bpe,wordpiece,unigram,morfessor")
     add_text(parser)
     add_title(parser)
     models = parser.add_argument_group("language models")

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import accumulate, pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -12,6 +13,8 @@ from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer
 from treetok.cli import main
 from treetok.evaluate.baselines.subword import train_baseline
+from treetok.evaluate.baselines.top_down import top_down_only
+from treetok.evaluate.load_tokenizer import load_tokenizers
 
 TRAIN, HELD_OUT = SAMPLE_FILES[1:5], SAMPLE_FILES[0]
 GOLD = """\
@@ -121,6 +124,31 @@ def test_morfessor_is_a_baseline(gold, capsys):
     assert output.count("\nMorfessor ") == 3
     # Without a model, trees are tested against the first trivial ones.
     assert "recall without leaves against left-branching." in output
+
+
+def test_top_down_only_follows_the_tree(gold, tmp_path, capsys):
+    # Needs no text: nothing is trained.
+    arguments = ["--gold", gold, "--text", HELD_OUT, "--against", "top-down", "--json", tmp_path / "o"]
+    assert evaluate("en-uncased", *arguments) == 0
+    written = json.loads((tmp_path / "o").read_text(encoding="utf-8"))
+    assert list(written["tokenizers"].values()) == [30_000, 30_000]
+    rows = written["tables"][1]["rows"]
+    assert list(rows) == ["TreeTok en-uncased", "TreeTok en-uncased, top-down only"]
+    merged, top_down = (row["tokens_per_sentence"]["value"] for row in rows.values())
+    assert merged < top_down
+    capsys.readouterr()
+    [model] = load_tokenizers(["en-uncased"])
+    variant = top_down_only(model)
+    differing = 0
+    for word in sorted(set(HELD_OUT.read_text(encoding="utf-8").lower().split())):
+        if word.isalpha():
+            pieces = variant.segment(word)
+            ends = [0, *accumulate(map(len, pieces))]
+            assert set(pairwise(ends)) <= set(model.tokenizer.tree(word).spans())
+            differing += model.segment(word) != pieces
+    assert differing > 0
+    assert evaluate("--gold", gold, "--against", "top-down") == 1
+    assert "there is no TreeTok model here" in capsys.readouterr().err
 
 
 def test_tokenizers_of_others(gold, tmp_path, capsys):

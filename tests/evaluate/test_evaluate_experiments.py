@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import ROOT, SAMPLE_FILES
+from treetok import TreeTokenizer
 
 GOLD = "walked\twalk ed\nlighthouse\tlight house\nbed\tbed\n"
 
@@ -42,6 +43,11 @@ def folder(tmp_path_factory):
     run("table2_compression.py", *from_tables, *text, *small, "--out", folder / "table2_from_word_tables.json")
     two = ["--text", SAMPLE_FILES[0], *text, *small, "--against", ""]
     run("table2_compression.py", *shared, *two, "--out", folder / "table2_of_two_texts.json")
+    # A model of its own: taking over the lexicon of en-uncased for every vocabulary would take a minute.
+    small_model = TreeTokenizer.train(SAMPLE_FILES[:1], 400, "counts", "uncased", progress=False)
+    small_model.save(folder / "small")
+    equal = ["--against", "morfessor", "--morfessor-types", 300, "--text", SAMPLE_FILES[0]]
+    run("equal_tokens.py", *shared[:-1], folder / "small", *gold, *equal, "--out", folder / "equal.json")
     return folder
 
 
@@ -91,6 +97,21 @@ def test_alignment(folder):
     assert list(of_gold["rows"]) == list(of_text["rows"]) == names
     tokens = [of_text["rows"][name]["tokens_per_word"]["value"] for name in names]
     assert tokens[1] < tokens[2]
+
+
+def test_equal_numbers_of_tokens(folder):
+    comparison = result(folder, "equal")["comparison"]
+    sizes = comparison["tokenizers"]
+    of_gold, of_text = comparison["tables"]
+    assert of_gold["compared_with"] == "Morfessor"
+    assert list(of_text["rows"])[:2] == ["Morfessor", "TreeTok small"]
+    matched = {name: size for name, size in sizes.items() if "alignment" in name}
+    assert sorted(matched.values()) == sorted({400, sizes["Morfessor"]})
+    tokens = {name: row["tokens_per_word"]["value"] for name, row in of_text["rows"].items()}
+    for name in matched:
+        close = tokens[name] == pytest.approx(tokens["Morfessor"], rel=0.02)
+        # More entries give fewer tokens: then the alignment is at its end.
+        assert close or name.endswith(("alignment 0", "alignment 1"))
 
 
 def test_grids(folder):

@@ -23,7 +23,7 @@ SEGMENTATION = Table(
     {"words": 100},
     {
         "BPE": {"accuracy": figure(0.25), "f1": figure(0.4), "micro_precision": figure(0.375)},
-        "Uni|gram": {"accuracy": figure(0.3675), "f1": figure(0.5)},
+        "Uni|gram": {"accuracy": figure(0.3675), "f1": figure(0.5), "pieces_per_word": figure(2.125)},
     },
     "BPE",
     {"Uni|gram": {"accuracy": 0.0004, "f1": 0.5}},
@@ -42,9 +42,9 @@ def test_plain_text():
     assert lines[:5] == [
         "gold: 100 words",
         "",
-        "tokenizer    |V|          accuracy                F1       p",
-        "BPE        30000  25.0 (20.0-30.0)  40.0 (35.0-45.0)       -",
-        "Uni|gram       -  36.8 (31.8-41.8)  50.0 (45.0-55.0)  <0.001",
+        "tokenizer    |V|          accuracy                F1  pieces/word       p",
+        "BPE        30000  25.0 (20.0-30.0)  40.0 (35.0-45.0)            -       -",
+        "Uni|gram       -  36.8 (31.8-41.8)  50.0 (45.0-55.0)         2.12  <0.001",
     ]
     assert lines[6].endswith("p: paired permutation test of accuracy against BPE.")
     assert lines[8:13] == [
@@ -60,10 +60,10 @@ def test_plain_text():
 def test_markdown_has_details():
     lines = markdown(COMPARISON).split("\n")
     assert lines[2:6] == [
-        "| tokenizer | \\|V\\| | accuracy | F1 | micro P | p |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-        "| BPE | 30000 | 25.0 (20.0-30.0) | 40.0 (35.0-45.0) | 37.5 | - |",
-        "| Uni\\|gram | - | 36.8 (31.8-41.8) | 50.0 (45.0-55.0) | - | <0.001 |",
+        "| tokenizer | \\|V\\| | accuracy | F1 | micro P | pieces/word | p |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| BPE | 30000 | 25.0 (20.0-30.0) | 40.0 (35.0-45.0) | 37.5 | - | - |",
+        "| Uni\\|gram | - | 36.8 (31.8-41.8) | 50.0 (45.0-55.0) | - | 2.12 | <0.001 |",
     ]
     assert "* profile: uncased" in lines
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreetokError
-from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE, TRAINABLE
+from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE, TOP_DOWN, TRAINABLE
+
+AGAINST = (*TRAINABLE, TOP_DOWN)
 
 
 def add_command(commands: Any) -> None:
@@ -55,7 +57,10 @@ def add_command(commands: Any) -> None:
 def add_baseline_options(parser: argparse.ArgumentParser) -> None:
     baselines = parser.add_argument_group("baselines trained for the comparison")
     baselines.add_argument(
-        "--against", default="", metavar="LIST", help=f"comma-separated list of {', '.join(TRAINABLE)}"
+        "--against",
+        default="",
+        metavar="LIST",
+        help=f"comma-separated list of {', '.join(AGAINST)}; {TOP_DOWN} is each TreeTok MODEL without post-merge",
     )
     baselines.add_argument(
         "--train-text", action="append", default=[], metavar="FILE", help="text to train them on; may be repeated"
@@ -134,8 +139,8 @@ def run(options: argparse.Namespace) -> None:
 def baselines_named(options: argparse.Namespace) -> list[str]:
     names = [name.strip() for name in options.against.split(",") if name.strip()]
     for name in names:
-        if name not in TRAINABLE:
-            options.parser.error(f"--against: unknown baseline {name!r}: choose from {', '.join(TRAINABLE)}")
+        if name not in AGAINST:
+            options.parser.error(f"--against: unknown baseline {name!r}: choose from {', '.join(AGAINST)}")
     return list(dict.fromkeys(names))
 
 
@@ -144,7 +149,7 @@ def check_usage(options: argparse.Namespace, baselines: list[str]) -> None:
         options.parser.error("name a MODEL, or baselines with --against")
     if not options.gold and not options.text:
         options.parser.error("give something to compare on: --gold or --text")
-    if baselines and not options.train_text:
+    if set(baselines) - {TOP_DOWN} and not options.train_text:
         options.parser.error("--against needs --train-text, the text to train the baselines on")
     if options.trees and not options.gold:
         options.parser.error("--trees needs --gold")

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from treetok.corpus import count_words
 from treetok.errors import TreetokError, TreetokWarning, whole_number
-from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE
+from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE, TOP_DOWN
 from treetok.evaluate.baselines.pre_tokenized import (
     PreTokenization,
     PreTokenizedTokenizer,
     check_pre_tokenization,
 )
+from treetok.evaluate.baselines.top_down import top_down_only
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
 from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.tree_sources import tree_sources
@@ -122,14 +123,15 @@ def build_lineup(
     """Load the models and train the baselines.
 
     models: what `load_tokenizer` accepts.
-    baselines: bpe, wordpiece, wordpiece-unmarked, unigram, morfessor, or counts (TreeTok with trees from counts).
+    baselines: bpe, wordpiece, wordpiece-unmarked, unigram, morfessor, counts (TreeTok with trees from counts), or
+        top-down (every TreeTok model without post-merge; this one is not trained).
     train_text: what baselines are trained on.
     vocab_size, profile: of the baselines; by default those of the first model, or else 30 000 and uncased.
     pre_tokenization: how text is split into words for bpe, wordpiece and unigram; each is trained once for every
         value given.
     morfessor_types: train Morfessor on this many of the most frequent types.
     """
-    if baselines and not train_text:
+    if set(baselines) - {TOP_DOWN} and not train_text:
         raise TreetokError("baselines need a text to be trained on")
     progress = progress or Progress(None)
     loaded = load_tokenizers(models)
@@ -143,8 +145,11 @@ def build_lineup(
     training_text = TrainingText(train_text, profile_used, progress) if train_text else None
     trained: list[EvalTokenizer] = []
     for name in baselines:
-        assert training_text is not None
-        trained += train_baselines(name, training_text, vocab_size, pre_tokenization, morfessor_types)
+        if name == TOP_DOWN:
+            trained += top_down_variants(loaded)
+        else:
+            assert training_text is not None
+            trained += train_baselines(name, training_text, vocab_size, pre_tokenization, morfessor_types)
     return Lineup(loaded, trained, profile_used, vocab_size, training_text)
 
 
@@ -181,6 +186,14 @@ def train_baselines(
         # Reported once at the end: a rate would mean nothing here.
         stage.done = len(trained)
     return trained
+
+
+def top_down_variants(models: Sequence[EvalTokenizer]) -> list[NamedTreeTokenizer]:
+    """Every TreeTok model without post-merge."""
+    variants = [top_down_only(model) for model in models if isinstance(model, NamedTreeTokenizer)]
+    if not variants:
+        raise TreetokError(f"{TOP_DOWN} is a TreeTok model without post-merge, and there is no TreeTok model here")
+    return variants
 
 
 def train_treetok_on_counts(counts: dict[str, int], vocab_size: int, profile: Profile) -> NamedTreeTokenizer:

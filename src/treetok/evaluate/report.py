@@ -60,6 +60,7 @@ COLUMNS: dict[str, list[Column]] = {
         Column("micro P", "micro_precision", percent, detail=True),
         Column("micro R", "micro_recall", percent, detail=True),
         Column("micro F1", "micro_f1", percent),
+        Column("pieces/word", "pieces_per_word", decimals(2)),
     ],
     "text": [
         Column("tokens/word", "tokens_per_word", decimals(3)),
