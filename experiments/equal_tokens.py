@@ -92,7 +92,9 @@ def main() -> None:
     options = parser.parse_args()
     progress = Progress(True)
     gold = [read_gold(path) for path in options.gold]
-    text = read_text(options.text, split_sentences=True)
+    if len(options.text) != 1:
+        raise TreetokError("this experiment needs one text (--text)")
+    text = read_text(options.text[0], split_sentences=True)
     lineup = lineup_of(options)
     model = only_tree_tokenizer(lineup)
     if len(lineup.baselines) != 1:
