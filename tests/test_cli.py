@@ -128,7 +128,7 @@ def test_info(model):
     status, output, _ = run("info", model)
     rows = dict(line.split("  ", 1) for line in output.strip().split("\n"))
     assert status == 0
-    assert rows["profile"].strip() == "lossless"
+    assert rows["profile"].strip() == "lossless, version 2"
     assert rows["tokens"].strip() == "900"
     assert rows["trees"].strip() == "counts"
     assert run("info", "en")[0] == 0

@@ -63,6 +63,12 @@ def saved(tmp_path):
     return tmp_path
 
 
+def test_a_version_that_is_missing_is_no_old_version(saved):
+    change_head(saved, profile_version=None)
+    with pytest.raises(TreetokError, match="is damaged: KeyError at 'profile_version'"):
+        TreeTokenizer.load(saved)
+
+
 @pytest.mark.parametrize(
     ("version", "message"),
     [

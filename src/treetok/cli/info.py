@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     rows = {
         "directory": directory,
         "size on disk": f"{size / 1e6:.2f} MB",
-        "profile": tokenizer.profile,
+        "profile": f"{tokenizer.profile}, version {tokenizer.state.profile_version}",
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),
         "known words": tokenizer.known_words,

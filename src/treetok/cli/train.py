@@ -84,7 +84,8 @@ def add_neural_options(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=int,
         metavar="N",
-        help="threads to compute with on a CPU (default: 1; with another number the files differ)",
+        help="threads to compute with on a CPU (default: 1, which is also fastest when other programs are running;"
+        " with another number the files differ)",
     )
     neural(
         "--resume",

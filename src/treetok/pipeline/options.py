@@ -20,6 +20,8 @@ from treetok.vocabulary import DEFAULT_METHOD, DEFAULT_PRUNING_RATE, check_choic
 
 MAX_SEED = (1 << 62) - 1
 MAX_PRIOR = 10**12
+# More are never faster for matrices of this size, and the system may refuse to start them.
+MAX_THREADS = 256
 # Trees from counts can be recomputed; the trees of the composition models are kept only in the lexicon.
 LEXICON_SIZES = {"counts": 200_000, "neural": 1_000_000}
 NEURAL_ONLY = ("preset", "device", "threads", "settings", "config", "minutes", "gold", "lexicon_text")
@@ -107,6 +109,8 @@ class TrainOptions:
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
         if self.threads is not None:
             object.__setattr__(self, "threads", whole_number("threads", self.threads, least=1))
+            if self.threads > MAX_THREADS:
+                raise TreetokError(f"threads must be at most {MAX_THREADS}, not {self.threads}")
         if self.prior is not None:
             object.__setattr__(self, "prior", whole_number("prior", self.prior, least=0))
             if self.prior > MAX_PRIOR:

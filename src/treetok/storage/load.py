@@ -137,7 +137,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
 
 def profile_of_head(head: Mapping[str, Any], path: Path) -> Profile:
     """The profile in the version that the tokenizer was trained with."""
-    name, version = head["profile"], head.get("profile_version", 1)
+    name, version = head["profile"], head["profile_version"] if head["format"] > 2 else 1
     newest = profile_named(name).version
     if type(version) is int and version > newest:
         raise TreetokError(
