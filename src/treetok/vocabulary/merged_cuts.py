@@ -40,7 +40,6 @@ class MergedCuts:
         self.worth = top_down.worth.copy()
         self._costs: list[int] = costs.tolist()
         self._numbers = nodes.numbers
-        self._present: list[bool] = present.tolist()
         self._candidates: list[bool] = candidates.tolist()
         self._words = nodes.frequent_words(MIN_COUNT, MIN_LETTERS)
         counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
@@ -87,7 +86,8 @@ class MergedCuts:
                 cost += self._cost(other)
                 end += len(other)
                 number = self._numbers.get(word[start:end])
-                if number is not None and self._candidates[number] and not self._present[number]:
+                # Absent: a token that could merge them would have done so.
+                if number is not None and self._candidates[number]:
                     yield start, end, cost - self._costs[number], erased
             start += len(token)
 
