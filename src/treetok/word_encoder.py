@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-from treetok.text import profile_named
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import with_leading_space
 
@@ -22,7 +21,7 @@ class WordEncoder:
 
     def __init__(self, state: TokenizerState) -> None:
         self._state = state
-        self._profile = profile_named(state.profile)
+        self._profile = state.text_profile
         self._table = state.table
         self._segmenter = state.segmenter()
         self._cache: dict[str, tuple[int, ...]] = {}

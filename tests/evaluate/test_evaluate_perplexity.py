@@ -49,14 +49,6 @@ class Letters(Words):
         return list(text)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def test_inputs_and_targets():
     ids = {}
     sentences = EncodedSentences(Letters(), ["abc", "", "ca"], ids, "cpu")

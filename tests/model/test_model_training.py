@@ -35,15 +35,6 @@ TEXT, MORPHS = Language().text(6000)
 SMALL = CompositionConfig(dimension=32, heads=4, hidden=64, inside_layers=2)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Small matrices are no faster with several threads, and far slower where others want the processors, too."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1, text=TEXT, morphemes=None, layers=2):
     sequence = read_sequence([text], profile_named("uncased"))
     morphemes = morphemes or find_morphemes(sequence.counts(), MorphemeConfig(size=300))

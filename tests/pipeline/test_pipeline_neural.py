@@ -24,15 +24,6 @@ from treetok.pipeline.artefacts import load_trees  # noqa: E402
 TEXT, _ = Language().text(1500)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Small matrices are no faster with several threads, and far slower where other processes want them, too."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def train(corpus, preset=MINUTE, **options):
     return TreeTokenizer.train(
         corpus, 300, "neural", "uncased", progress=False, device="cpu", preset=preset, **options

@@ -72,14 +72,6 @@ def no_distillation(*_, **__):
     raise AssertionError("a parser was distilled")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A tokenizer in `out`, trained by the command."""

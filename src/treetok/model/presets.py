@@ -1,6 +1,6 @@
 """Presets: four named sets of all settings of neural training.
 
-`best` trains the ensemble behind the shipped tokenizers, `fast` a smaller one, both on one GPU; `tiny` learns
+`best` trains the best ensemble we know, `fast` a smaller one, both on one GPU; `tiny` learns
 something on a CPU in minutes; `paper` is the method of the paper, with its sizes (docs/algorithms.md has the
 differences that are left).
 """
