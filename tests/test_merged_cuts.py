@@ -17,8 +17,8 @@ def random_trees(seed, words=40):
     return [(word, [rng.random() for _ in word[1:]], rng.randint(1, 9)) for word in sorted(strings)]
 
 
-def plain_total(trees, vocabulary, weights, cost):
-    """Words are segmented by the segmenter; two tokens for every end of a word that merging erases."""
+def plain_total(trees, vocabulary, weights, cost, erased_end_cost):
+    """Words are segmented by the segmenter; every end of a word that merging erases has its cost."""
     segmenter = Segmenter(vocabulary, fewest_tokens=True)
     words = {word for word, _, count in trees if count >= 2 and len(word) >= 3}
     total = 0
@@ -26,7 +26,7 @@ def plain_total(trees, vocabulary, weights, cost):
         before, after = segmenter.match_top_down(word, scores), segmenter.cut(word, scores)
         ends_before, ends_after = ({len("".join(p[: k + 1])) for k in range(len(p))} for p in (before, after))
         erased = sum(word[:end] in words for end in ends_before - ends_after)
-        total += weight * (sum(map(cost, after)) + 200 * erased)
+        total += weight * (sum(map(cost, after)) + erased_end_cost * erased)
     return total
 
 
@@ -41,10 +41,13 @@ def test_the_total_is_that_of_words_segmented_one_by_one(seed):
     weights = np.array([rng.randint(1, 50) for _ in trees])
     counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present)}
-    cuts = MergedCuts(nodes, candidates, present, weights, costs)
-    expected = plain_total(
-        trees, vocabulary, weights.tolist(), lambda t: 100 + (50 * (len(t) == 1) if extra else 0)
-    )
+    erased_end_cost = rng.choice([0, 200, 450])
+    cuts = MergedCuts(nodes, candidates, present, weights, costs, erased_end_cost)
+
+    def cost(token):
+        return 150 if extra and len(token) == 1 else 100
+
+    expected = plain_total(trees, vocabulary, weights.tolist(), cost, erased_end_cost)
     assert cuts.total == expected
 
 
@@ -52,7 +55,7 @@ def cuts_of(trees, tokens):
     nodes = SharedNodes(trees)
     present = np.array([len(token) == 1 or token in tokens for token in nodes.tokens])
     everything = np.ones(len(present), dtype=bool)
-    cuts = MergedCuts(nodes, everything, present, nodes.frequencies, token_costs(nodes.tokens, 0))
+    cuts = MergedCuts(nodes, everything, present, nodes.frequencies, token_costs(nodes.tokens, 0), 200)
     return cuts, dict(zip(nodes.tokens, cuts.worth.tolist(), strict=True))
 
 
@@ -68,7 +71,7 @@ def test_a_token_is_worth_the_tokens_it_would_merge():
     assert cuts.total == 100 * (1 + 7 * 2 + 5 * 2)
 
 
-def test_erasing_the_end_of_a_word_costs_two_tokens():
+def test_erasing_the_end_of_a_word_has_its_cost():
     plain = [("xe", [0], 1), ("abxe", [0, 1, 2], 7), ("abx", [0, 1], 1)]
     _, worth = cuts_of(plain, {"ab"})
     # `abx` is seen only once: too rare to count as a word.
@@ -101,6 +104,20 @@ def test_tokens_that_complete_words_are_chosen_and_tokens_that_erase_ends_are_no
     assert len(before) == len(after) == size
 
 
+def test_erasing_ends_costs_nothing_at_alignment_0_and_most_at_1(monkeypatch):
+    asked = []
+
+    def choose(nodes, candidates, *rest):
+        asked.append(rest[-1])
+        return candidates
+
+    monkeypatch.setattr("treetok.vocabulary.choose_strings", choose)
+    for alignment in (0, 0.31, 1):
+        build_vocabulary([("ab", [0], 5)], 3, alignment=alignment, post_merge=True)
+    build_vocabulary([("ab", [0], 5)], 3, alignment=1)
+    assert asked == [0, 200, 645, None]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_looking_at_merges_never_costs_more(seed):
     trees = random_trees(seed, 80)
@@ -110,5 +127,5 @@ def test_looking_at_merges_never_costs_more(seed):
     for post_merge in (False, True):
         vocabulary = build_vocabulary(nodes, 20, alignment=0, threshold=1, post_merge=post_merge)
         present = np.array([token in vocabulary for token in nodes.tokens])
-        totals.append(MergedCuts(nodes, present, present, nodes.frequencies, costs).total)
+        totals.append(MergedCuts(nodes, present, present, nodes.frequencies, costs, 0).total)
     assert totals[1] <= totals[0]

@@ -22,11 +22,15 @@ METHODS = ("compact", "paper")
 DEFAULT_METHOD = "compact"
 # With this value English text has about as many tokens as with BPE (docs/results.md).
 DEFAULT_ALIGNMENT = 0.31
+# What it costs when post-merge erases the end of a word: two tokens at the default alignment, nothing at 0, where
+# fewer tokens are all that counts (chosen on development words: docs/lab-notes.md).
+ERASED_END_COST = 2 * COST_PER_TOKEN / DEFAULT_ALIGNMENT
 DEFAULT_THRESHOLD = 5
 # Weights are integers in units of 1/1000.
 WEIGHT_OF_ONE = 1000.0
-# A word has at most LONGEST_WORD tokens, none costs more than 2 * COST_PER_TOKEN, and sums must fit in 63 bits.
-LARGEST_SUM = float(1 << 61) / LONGEST_WORD / (2 * COST_PER_TOKEN)
+# A word has at most LONGEST_WORD tokens, each costs at most 2 * COST_PER_TOKEN and an erased end, and
+# sums must fit in 63 bits.
+LARGEST_SUM = float(1 << 61) / LONGEST_WORD / (2 * COST_PER_TOKEN + ERASED_END_COST)
 DEFAULT_PRUNING_RATE = 0.2
 
 
@@ -50,7 +54,8 @@ def build_vocabulary(
         give more of it to parts of rarer words, so that more words are segmented into morphs.
     letters_cost_more: single letters count as 1 + alignment tokens. For profiles that do not mark word boundaries,
         where a letter inside a word is the same token as a one-letter word.
-    post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens.
+    post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens; the higher the
+        alignment, the more it costs to erase the end of a word.
 
     Every character is a token. `threshold` is the minimum count of a string in the heuristic vocabulary; it is
     lowered, to 1 if necessary, until there are `size` tokens. The result has fewer than `size` tokens only if the
@@ -81,7 +86,8 @@ def build_vocabulary(
     else:
         weights = root_weights(nodes.frequencies, 1 - alignment)
         costs = token_costs(nodes.tokens, alignment if letters_cost_more else 0)
-        present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report, post_merge)
+        erased_end_cost = round(ERASED_END_COST * alignment) if post_merge else None
+        present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report, erased_end_cost)
         counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}
     return dict(sorted(vocabulary.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -37,11 +37,12 @@ def choose_strings(
     costs: I64,
     pruning_rate: float,
     report: Callable[[int], object] = lambda vocabulary_size: None,
-    post_merge: bool = False,
+    erased_end_cost: int | None = None,
 ) -> Bools:
     """Choose `size` of the candidates, including every character.
 
-    post_merge: whether pieces will be merged for the fewest tokens.
+    erased_end_cost: if pieces will be merged for the fewest tokens, what it costs when that erases the end of a
+        word; None if they will not be merged.
     """
     is_character = np.zeros(len(candidates), dtype=bool)
     is_character[nodes.token[nodes.leaves]] = True
@@ -60,13 +61,14 @@ def choose_strings(
     def top_down(present: Bools) -> Cuts:
         return TopDownCuts(nodes, present, weights, costs)
 
-    def merged(present: Bools) -> Cuts:
-        return MergedCuts(nodes, candidates, present, weights, costs)
-
     present = exchange_strings(top_down, candidates, present, is_character, rank)
-    if post_merge:
-        present = exchange_strings(merged, candidates, present, is_character, rank, MAX_EXCHANGES_AFTER_MERGING)
-    return present
+    if erased_end_cost is None:
+        return present
+
+    def merged(present: Bools) -> Cuts:
+        return MergedCuts(nodes, candidates, present, weights, costs, erased_end_cost)
+
+    return exchange_strings(merged, candidates, present, is_character, rank, MAX_EXCHANGES_AFTER_MERGING)
 
 
 def exchange_strings(

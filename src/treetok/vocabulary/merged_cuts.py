@@ -15,10 +15,8 @@ import numpy.typing as npt
 
 from treetok.segment import Segmenter
 from treetok.vocabulary.shared_nodes import I64, SharedNodes
-from treetok.vocabulary.top_down_cuts import COST_PER_TOKEN, Bools, TopDownCuts
+from treetok.vocabulary.top_down_cuts import Bools, TopDownCuts
 
-# For every end of a word that a merge erases (chosen on development words: docs/lab-notes.md).
-COST_PER_ERASED_END = 2 * COST_PER_TOKEN
 # Shorter or rarer words are too often words by accident.
 MIN_LETTERS, MIN_COUNT = 3, 2
 # The worth of an absent token is estimated from runs of up to this many tokens.
@@ -30,15 +28,26 @@ Span = tuple[int, int]
 class MergedCuts:
     """All words segmented as the tokenizer will: top-down, then post-merge for the fewest tokens.
 
+    `erased_end_cost` is charged for every end of a word that a merge erases.
+
     `total` is the cost of the text. `worth` is as in `TopDownCuts`, and includes the merges that each string makes
     or would make where it is not a subtree; it is an estimate, since merges compete.
     """
 
-    def __init__(self, nodes: SharedNodes, candidates: Bools, present: Bools, weights: I64, costs: I64) -> None:
+    def __init__(
+        self,
+        nodes: SharedNodes,
+        candidates: Bools,
+        present: Bools,
+        weights: I64,
+        costs: I64,
+        erased_end_cost: int,
+    ) -> None:
         top_down = TopDownCuts(nodes, present, weights, costs)
         self.total = top_down.total
         self.worth = top_down.worth.copy()
         self._costs: list[int] = costs.tolist()
+        self._erased_end_cost = erased_end_cost
         self._numbers = nodes.numbers
         self._candidates: list[bool] = candidates.tolist()
         self._words = nodes.frequent_words(MIN_COUNT, MIN_LETTERS)
@@ -54,12 +63,13 @@ class MergedCuts:
         merged = self._segmenter.post_merge(pieces)
         if len(merged) < len(pieces):
             for start, end, saved, erased in self._merges(word, pieces, merged):
-                gain = weight * (saved - COST_PER_ERASED_END * erased)
+                gain = weight * (saved - self._erased_end_cost * erased)
                 self.total -= gain
                 self.worth[self._numbers[word[start:end]]] += gain
         for start, end, saved, erased in self._possible_merges(word, merged):
             if (start, end) not in split:
-                self.worth[self._numbers[word[start:end]]] += weight * (saved - COST_PER_ERASED_END * erased)
+                gain = weight * (saved - self._erased_end_cost * erased)
+                self.worth[self._numbers[word[start:end]]] += gain
 
     def _merges(self, word: str, pieces: list[str], merged: list[str]) -> Iterator[tuple[int, int, int, int]]:
         """The tokens that are made by merging: start, end, cost saved, and erased ends of words."""
