@@ -32,6 +32,7 @@ from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import norm
+from treetok.sources import TreeSource
 from treetok.span_table import spans_before_width, walk_trees
 
 # Limits the memory of a batch. A GPU needs large batches to stay busy.
@@ -221,6 +222,26 @@ class CompositionTrees:
                 best = greedy_splits(scores_of_members[0], rows, len(of_length), n)
             trees += split_depths_of(best)
         return trees
+
+
+def ensemble_trees(
+    members: Sequence[EnsembleMember],
+    device: torch.device | str,
+    morph_overriding: bool,
+    decoding: DecodingConfig,
+) -> TreeSource:
+    """The trees of an ensemble: by fused kernels where the GPU, the models and the decoding allow it."""
+    if torch.device(device).type == "cuda" and decoding.mbr:
+        try:
+            from treetok.model.fused_decoding import FusedTrees
+            from treetok.model.kernels import can_be_fused
+        except ImportError:
+            # PyTorch comes without Triton on some systems.
+            pass
+        else:
+            if all(can_be_fused(member.composition.config) for member in members):
+                return FusedTrees(members, device, morph_overriding, decoding)
+    return CompositionTrees(members, device, morph_overriding, decoding)
 
 
 class PrunedTrees:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
-from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig, PrunedTrees
+from treetok.model.decoding import GREEDY, DecodingConfig, PrunedTrees, ensemble_trees
 from treetok.model.distillation.trainer import DistillationConfig
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.parser import ParserConfig
 from treetok.model.training.trainer import TrainingConfig
+from treetok.sources import TreeSource
 from treetok.vocabulary import DEFAULT_METHOD
 
 FEWEST_STEPS = 20
@@ -67,13 +68,13 @@ class Preset:
         the charts it prunes. MBR decoding needs complete charts; a parser is then distilled from their trees."""
         return self.model.chart == "pruned" and not self.decoding.mbr
 
-    def trees(self, members: Sequence[EnsembleMember], device: str) -> CompositionTrees | PrunedTrees:
+    def trees(self, members: Sequence[EnsembleMember], device: str) -> TreeSource:
         """The trees of trained models, decoded as this preset says."""
         overriding = self.model.objective.morph_overriding
         if self.keeps_joint_parser:
             (member,) = members
             return PrunedTrees(member, self.model.window, device, overriding)
-        return CompositionTrees(members, device, overriding, self.decoding)
+        return ensemble_trees(members, device, overriding, self.decoding)
 
     def training_of_member(self, number: int) -> TrainingConfig:
         """All members have the same training settings except for the seed."""

@@ -26,10 +26,10 @@ from treetok.pipeline.run_directory import Artefacts, Made, Run
 from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress
 from treetok.storage.atomic import save_atomically
-from treetok.tree import split_depths
 
 # Trees are saved, and progress is shown, between batches only: as many words as are decoded at once.
-WORDS_PER_BATCH, WORDS_PER_BATCH_WITH_A_LIMIT = {"cpu": 4_000, "cuda": 20_000}, 1_000
+WORDS_PER_BATCH = {"cpu": 4_000, "cuda": 50_000}
+WORDS_PER_BATCH_WITH_A_LIMIT = {"cpu": 1_000, "cuda": 10_000}
 TREES_FILE, PSEUDO_TREES_FILE = "trees.safetensors", "pseudo_trees.safetensors"
 
 
@@ -56,16 +56,14 @@ class TreeDecoding:
         source = self.preset.trees(members, self.device)
         began = saved = time.monotonic()
         parts = DepthParts(folder, words)
-        batch_size = WORDS_PER_BATCH_WITH_A_LIMIT
-        if math.isinf(seconds):
-            batch_size = WORDS_PER_BATCH[self.device.partition(":")[0]]
+        per_batch = WORDS_PER_BATCH if math.isinf(seconds) else WORDS_PER_BATCH_WITH_A_LIMIT
+        batch_size = per_batch[self.device.partition(":")[0]]
         depths: list[list[int]] = parts.depths()
         waiting: list[list[int]] = []
         with self.progress.stage(what, len(words), "words") as shown:
             while len(depths) < len(words) and time.monotonic() - began < seconds:
                 batch = words[len(depths) : len(depths) + batch_size]
-                # `split_scores` sorts words by length, since a batch is as wide as its longest word.
-                waiting += [split_depths(scores.tolist()) for scores in source.split_scores(batch)]
+                waiting += depths_of_scores(source.split_scores(batch), batch)
                 depths += waiting[len(waiting) - len(batch) :]
                 is_due = time.monotonic() - saved > self.checkpoint_seconds
                 if is_due or self.progress.is_stopping():
@@ -107,6 +105,12 @@ class DepthParts:
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("decoded-*.safetensors")) if self.folder is not None else []
+
+
+def depths_of_scores(scores: Sequence[npt.NDArray[np.float32]], words: Sequence[str]) -> Iterator[list[int]]:
+    """The depths of the splits of every word, given minus these depths."""
+    flat = -np.concatenate([np.zeros(0, dtype=np.float32), *scores])
+    return split_rows(flat.astype(np.int64), [len(word) - 1 for word in words])
 
 
 def split_rows(flat: npt.NDArray[Any], sizes: Sequence[int]) -> Iterator[list[int]]:

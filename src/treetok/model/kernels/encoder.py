@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from treetok.model.kernels import attention, feed_forward
-from treetok.model.kernels.feed_forward import FeedForwardBuffers, LayerWeights
+from treetok.model.kernels.feed_forward import FeedForwardBuffers, ForwardBuffers, LayerWeights
 from treetok.model.network.composition import EncoderLayer
 
 
@@ -33,6 +33,28 @@ def as_tensors(layers: list[LayerWeights]) -> list[Tensor]:
 def from_tensors(tensors: list[Tensor] | tuple[Tensor, ...]) -> list[LayerWeights]:
     width = len(fields(LayerWeights))
     return [LayerWeights(*tensors[at : at + width]) for at in range(0, len(tensors), width)]
+
+
+class EncoderForward:
+    """The forward pass of the layers alone, in buffers for at most `pairs` pairs that are used again and again."""
+
+    def __init__(self, layers: list[LayerWeights], heads: int, pairs: int, tokens: int, like: Tensor) -> None:
+        self.layers, self.heads = layers, heads
+        d = like.shape[1]
+        # The input, which the output replaces.
+        self.x_NTD = torch.empty((pairs, tokens, d), dtype=like.dtype, device=like.device)
+        self._mixed_NTD = torch.empty_like(self.x_NTD)
+        self._qkv_NTF = torch.empty((pairs, tokens, 3 * d), dtype=like.dtype, device=like.device)
+
+    def forward(self, pairs: int) -> Tensor:
+        """The output for the first pairs of `x_NTD`, in their place."""
+        x, mixed, qkv = self.x_NTD[:pairs], self._mixed_NTD[:pairs], self._qkv_NTF[:pairs]
+        d = x.shape[-1]
+        for weights in self.layers:
+            torch.mm(x.view(-1, d), weights.qkv_FD.t(), out=qkv.view(-1, 3 * d))
+            attention.attend(qkv, weights.qkv_bias_TF, mixed, self.heads)
+            feed_forward.feed_forward(x.view(-1, d), mixed.view(-1, d), weights, x.view(-1, d))
+        return x
 
 
 class EncoderStack:
@@ -65,10 +87,12 @@ class EncoderStack:
                 x.view(-1, d),
                 mixed.view(-1, d),
                 weights,
-                self.y_NTD[layer][part].view(-1, d),
-                self.rstd_y[layer][part].view(-1),
                 out.view(-1, d),
-                self.rstd_out[layer][part].view(-1),
+                ForwardBuffers(
+                    self.y_NTD[layer][part].view(-1, d),
+                    self.rstd_y[layer][part].view(-1),
+                    self.rstd_out[layer][part].view(-1),
+                ),
             )
         return self.x_NTD[-1][part]
 

@@ -55,6 +55,7 @@ def _feed_forward(
     H: tl.constexpr,
     BM: tl.constexpr,
     BH: tl.constexpr,
+    KEPT: tl.constexpr,
 ):
     row = tl.program_id(0) * BM + tl.arange(0, BM)
     col = tl.arange(0, D)
@@ -67,9 +68,10 @@ def _feed_forward(
     z = tl.dot(mixed_MD, wo_DD, input_precision="ieee")
     z += tl.load(bo + col).to(tl.float32)[None, :] + tl.load(x + at, mask=mask, other=0.0).to(tl.float32)
     y_MD, rstd = normed(z, D)
-    tl.store(rstd_y + row, rstd, mask=alive)
     y_MD = y_MD.to(dtype)
-    tl.store(y + at, y_MD, mask=mask)
+    if KEPT:
+        tl.store(rstd_y + row, rstd, mask=alive)
+        tl.store(y + at, y_MD, mask=mask)
     fed = tl.zeros((BM, D), dtype=tl.float32)
     for first in range(0, H, BH):
         h = first + tl.arange(0, BH)
@@ -79,7 +81,8 @@ def _feed_forward(
         fed = tl.dot(gelu(hidden).to(dtype), w2_HD, fed, input_precision="ieee")
     fed += y_MD.to(tl.float32) + tl.load(b2 + col).to(tl.float32)[None, :]
     out_MD, rstd = normed(fed, D)
-    tl.store(rstd_out + row, rstd, mask=alive)
+    if KEPT:
+        tl.store(rstd_out + row, rstd, mask=alive)
     tl.store(out + at, out_MD.to(dtype), mask=mask)
 
 
@@ -147,11 +150,22 @@ def blocks_of(rows: int) -> int:
     return triton.cdiv(rows, ROWS_PER_BLOCK)
 
 
+@dataclass(frozen=True)
+class ForwardBuffers:
+    """What the backward pass needs of the forward pass: `y` and the factors of the two norms."""
+
+    y: Tensor
+    rstd_y: Tensor
+    rstd_out: Tensor
+
+
 def feed_forward(
-    x: Tensor, mixed: Tensor, weights: LayerWeights, y: Tensor, rstd_y: Tensor, out: Tensor, rstd_out: Tensor
+    x: Tensor, mixed: Tensor, weights: LayerWeights, out: Tensor, kept: ForwardBuffers | None = None
 ) -> None:
-    """Writes `out`, and for the backward pass `y` and the factors of the two norms."""
+    """Writes `out`, which may be `x`, and what is to be kept for a backward pass."""
     rows, d = x.shape
+    # Without buffers nothing is written to them.
+    y, rstd_y, rstd_out = (out, out, out) if kept is None else (kept.y, kept.rstd_y, kept.rstd_out)
     _feed_forward[(blocks_of(rows),)](
         x,
         mixed,
@@ -170,6 +184,7 @@ def feed_forward(
         H=len(weights.hidden_HD),
         BM=ROWS_PER_BLOCK,
         BH=min(HIDDEN_FORWARD, len(weights.hidden_HD)),
+        KEPT=kept is not None,
         num_warps=4,
         num_stages=3,
     )

@@ -1,0 +1,128 @@
+"""The distinct substrings of words, found on the device, with the parts of each and the morphemes among them.
+
+`tabulate_substrings` does this once for the words of a text. When trees are decoded, batch after batch, sorting on
+the CPU would take longer than all that follows. Strings are compared by 64-bit hashes: a polynomial in the hashes of
+their characters, with wrap-around.
+
+Shapes: W words, S spans, U distinct substrings, C cells (substrings of one width), K splits of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from treetok.model.charts.span_index import SpanIndex, to_device
+from treetok.model.data.morpheme_vocabulary import EMPTY, UNKNOWN_CHARACTER, MorphemeVocabulary
+from treetok.span_table import HASH_BASE, mix
+
+# The hash of the empty string; with 0, strings would have the hash of any of their parts that leaves out only
+# characters of hash 0.
+START = 0x2545F4914F6CDD1D
+BASE = int(np.int64(np.uint64(HASH_BASE).view(np.int64)))
+
+
+def character_hashes(strings: Sequence[str], device: torch.device | str) -> Tensor:
+    """The hash of every character of all strings, one after the other."""
+    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    return to_device(mix(codes.astype(np.uint64) + np.uint64(1)).view(np.int64), device)
+
+
+def lengths_of(strings: Sequence[str], device: torch.device | str) -> Tensor:
+    return to_device(np.fromiter(map(len, strings), dtype=np.int64, count=len(strings)), device)
+
+
+@dataclass(frozen=True)
+class BatchSubstrings:
+    """Substrings are numbered by width; those of width w are from `width_starts[w - 1]` to `width_starts[w]`."""
+
+    spans: SpanIndex
+    substring_of_span: Tensor
+    width_starts: list[int]
+    hash_U: Tensor
+    # One occurrence of each substring.
+    word_U: Tensor
+    start_U: Tensor
+
+    def __len__(self) -> int:
+        return self.width_starts[-1]
+
+    @property
+    def widest(self) -> int:
+        return len(self.width_starts) - 1
+
+    @classmethod
+    def of_words(cls, words: Sequence[str], device: torch.device | str) -> BatchSubstrings:
+        lengths_W = lengths_of(words, device)
+        spans = SpanIndex(lengths_W)
+        codes = character_hashes(words, device)
+        word = torch.repeat_interleave(torch.arange(len(words), device=codes.device), lengths_W)
+        at = torch.arange(len(codes), device=codes.device)
+        start = at - (torch.cumsum(lengths_W, 0) - lengths_W)[word]
+        substring_of_span = torch.zeros(spans.total, dtype=torch.int64, device=codes.device)
+        width_starts = [0]
+        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        hashes = torch.full_like(codes, START)
+        width = 1
+        while len(at):
+            hashes = hashes * BASE + codes[at + (width - 1)]
+            distinct, number = torch.unique(hashes, return_inverse=True)
+            substring_of_span[spans.ids(word, width, start)] = number + width_starts[-1]
+            # Any occurrence would do; the first, so that results do not depend on the order of writing.
+            first = torch.full_like(distinct, len(at)).scatter_reduce(
+                0, number, torch.arange(len(at), device=at.device), "amin"
+            )
+            found.append((distinct, word[first], start[first]))
+            width_starts.append(width_starts[-1] + len(distinct))
+            longer = start + width < lengths_W[word]
+            word, start, at, hashes = word[longer], start[longer], at[longer], hashes[longer]
+            width += 1
+        hash_U, word_U, start_U = (torch.cat(parts) for parts in zip(*found, strict=True))
+        return cls(spans, substring_of_span, width_starts, hash_U, word_U, start_U)
+
+    def halves(self, width: int, first: int, last: int) -> tuple[Tensor, Tensor]:
+        """The two parts of every split of the substrings from `first` to `last`, which have this width: [C, K]
+        each."""
+        word_C1, start_C1 = self.word_U[first:last, None], self.start_U[first:last, None]
+        k_1K = torch.arange(1, width, device=word_C1.device)[None]
+        left = self.spans.ids(word_C1, k_1K, start_C1)
+        right = self.spans.ids(word_C1, width - k_1K, start_C1 + k_1K)
+        return self.substring_of_span[left], self.substring_of_span[right]
+
+    def first_splits(self) -> Tensor:
+        """For every substring, the number of splits of all substrings before it; at the end that of all."""
+        widths = torch.repeat_interleave(
+            torch.arange(self.widest, device=self.hash_U.device),
+            torch.tensor(np.diff(self.width_starts), device=self.hash_U.device),
+        )
+        return torch.cat([widths.new_zeros(1), torch.cumsum(widths, 0)])
+
+
+class MorphemeIndex:
+    """The ids of morphemes by the hash of their string, as `MorphemeVocabulary.ids`."""
+
+    def __init__(self, morphemes: MorphemeVocabulary, device: torch.device | str) -> None:
+        strings = [*morphemes.characters, *morphemes.longer]
+        codes, lengths = character_hashes(strings, device), lengths_of(strings, device)
+        first = torch.cumsum(lengths, 0) - lengths
+        hashes = torch.full_like(lengths, START)
+        for at in range(int(lengths.max()) if len(strings) else 0):
+            has_letter = lengths > at
+            letter = codes[(first + at).clamp(max=len(codes) - 1)]
+            hashes = torch.where(has_letter, hashes * BASE + letter, hashes)
+        self.hashes, order = hashes.sort()
+        # The id of a string is its place among characters and longer strings, after EMPTY and UNKNOWN_CHARACTER.
+        self.ids = order + 2
+
+    def of_substrings(self, substrings: BatchSubstrings) -> Tensor:
+        """The id of every substring."""
+        is_character = torch.arange(len(substrings), device=self.hashes.device) < substrings.width_starts[1]
+        otherwise = torch.where(is_character, UNKNOWN_CHARACTER, EMPTY)
+        if not len(self.hashes):
+            return otherwise
+        place = torch.searchsorted(self.hashes, substrings.hash_U).clamp(max=len(self.hashes) - 1)
+        return torch.where(self.hashes[place] == substrings.hash_U, self.ids[place], otherwise)

@@ -1,0 +1,100 @@
+"""Decoding trees on a GPU: `CompositionTrees` by the fused kernels, in 16 bits where that is enough.
+
+Where the best tree of a word is hardly ahead of the next best, 16 bits might choose the wrong one: such words are
+decoded again in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from treetok.model.charts.batch_substrings import BatchSubstrings, MorphemeIndex
+from treetok.model.decoding import DecodingConfig
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.kernels.inside_scores import InsideScores
+from treetok.model.kernels.mbr_trees import add_expected_spans, best_trees
+
+# Splits of all words of a batch, those of shared substrings counted again and again: bounds the memory.
+SPLITS_PER_BATCH = 16_000_000
+# A tree is decoded again if it is not ahead by this much, in expected spans per member (docs/lab-notes.md).
+NEAR_TIE = 0.002
+
+
+class FusedTrees:
+    """An ensemble of composition models as a source of trees, on a GPU, by MBR decoding over complete charts."""
+
+    def __init__(
+        self,
+        members: Sequence[EnsembleMember],
+        device: torch.device | str,
+        morph_overriding: bool = True,
+        decoding: DecodingConfig | None = None,
+    ) -> None:
+        self.members, self.device = members, device
+        self.morph_overriding, self.decoding = morph_overriding, decoding or DecodingConfig()
+        self._morphemes = [MorphemeIndex(member.morphemes, device) for member in members]
+
+    def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+        """The negative depth of every split in the best tree of each word."""
+        found: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(words)
+        near_ties: list[int] = []
+        # Neighbours in the alphabet share most of their substrings.
+        order = sorted((number for number, word in enumerate(words) if len(word) > 1), key=words.__getitem__)
+        threshold = NEAR_TIE * len(self.members)
+        for numbers, trees, margins in self._decode(words, order, torch.float16):
+            for number, tree in zip(numbers, trees, strict=True):
+                found[number] = tree
+            near_ties += [numbers[at] for at in np.flatnonzero(margins < threshold).tolist()]
+        for numbers, trees, _ in self._decode(words, near_ties, torch.float32):
+            for number, tree in zip(numbers, trees, strict=True):
+                found[number] = tree
+        return found
+
+    @torch.no_grad()
+    def _decode(
+        self, words: Sequence[str], order: Sequence[int], dtype: torch.dtype
+    ) -> Iterator[tuple[Sequence[int], list[npt.NDArray[np.float32]], npt.NDArray[np.float32]]]:
+        """Batch by batch: the numbers of words, their trees, and how far each is ahead of the next best."""
+        options = self.morph_overriding, self.decoding.own_morpheme
+        scorers = [InsideScores(member.composition, *options, dtype) for member in self.members]
+        for numbers in limited_batches(order, [len(word) for word in words], SPLITS_PER_BATCH):
+            batch = [words[number] for number in numbers]
+            depths, margins = self._best_trees(scorers, BatchSubstrings.of_words(batch, self.device))
+            yield numbers, as_scores(depths.cpu().numpy(), batch), margins.cpu().numpy()
+
+    def _best_trees(self, scorers: Sequence[InsideScores], substrings: BatchSubstrings) -> tuple[Tensor, Tensor]:
+        expected_S = torch.zeros(substrings.spans.total, dtype=torch.float32, device=substrings.hash_U.device)
+        for scorer, morphemes in zip(scorers, self._morphemes, strict=True):
+            score_P = scorer.of_substrings(substrings, morphemes.of_substrings(substrings))
+            add_expected_spans(substrings, score_P, self.decoding.temperature, expected_S)
+        return best_trees(substrings, expected_S)
+
+
+def limited_batches(order: Sequence[int], lengths: Sequence[int], most_splits: int) -> Iterator[Sequence[int]]:
+    """Runs of words with at most this many splits in the charts of all; a word that has more comes alone.
+
+    >>> list(limited_batches([2, 0, 1], [4, 3, 2], 12))
+    [[2, 0], [1]]
+    """
+    start, splits = 0, 0
+    for end, number in enumerate(order):
+        n = lengths[number]
+        of_word = (n**3 - n) // 6
+        if end > start and splits + of_word > most_splits:
+            yield order[start:end]
+            start, splits = end, 0
+        splits += of_word
+    if start < len(order):
+        yield order[start:]
+
+
+def as_scores(depths: npt.NDArray[np.uint8], words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+    """Minus the depths of every word, without padding."""
+    splits = np.array([len(word) - 1 for word in words])
+    exists = np.arange(depths.shape[1]) < splits[:, None]
+    return np.split(-depths[exists].astype(np.float32), np.cumsum(splits)[:-1])
