@@ -1,8 +1,8 @@
 """The distinct substrings of words, found on the device, with the parts of each and the morphemes among them.
 
 `tabulate_substrings` does this once for the words of a text. When trees are decoded, batch after batch, sorting on
-the CPU would take longer than all that follows. Strings are compared by 64-bit hashes: a polynomial in the hashes of
-their characters, with wrap-around.
+the CPU would take longer than all that follows. Strings are compared by 64-bit hashes, polynomials in the hashes
+of their characters, with wrap-around.
 
 Shapes: W words, S spans, U distinct substrings, C cells (substrings of one width), K splits of each.
 """

@@ -5,7 +5,7 @@ Shapes: N words of a table, W words of a batch, L letters, S = L - 1 splits, K l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,16 +111,42 @@ def shift_right(rows_WL: Tensor, by: int) -> Tensor:
     return F.pad(rows_WL[:, : max(length - by, 0)], (min(by, length), 0))
 
 
+def sums_of_morphemes(begin_WLK: Tensor, begin: Tensor, end: Tensor, inside: Tensor) -> Tensor:
+    """The sum of the embeddings of the morphemes that start at, end at or span each letter, [W, L, D]."""
+    return (
+        sum_embeddings(begin_WLK, begin)
+        + sum_embeddings(ends_of_morphemes(begin_WLK), end)
+        + sum_embeddings(insides_of_morphemes(begin_WLK), inside)
+    )
+
+
+@dataclass(frozen=True)
+class ParserOperations:
+    """The expensive operations of the parser: plain PyTorch for any device, or fused GPU kernels.
+
+    attention: takes projections, lengths and the number of heads; None is PyTorch's.
+    precision: that of activations; None is that of the parameters.
+    """
+
+    sums_of_morphemes: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = sums_of_morphemes
+    attention: Callable[[Tensor, Tensor, int], Tensor] | None = None
+    precision: torch.dtype | None = None
+
+
+PLAIN = ParserOperations()
+
+
 class Parser(nn.Module):
     """Scores of all splits: s_p = MLP([h_p ; h_p+1]) over the states of a small bidirectional Transformer.
 
     The scores of a word depend neither on the other words of the batch nor on padding. Scores past the last split
-    of a word are undefined.
+    of a word are undefined. Training uses `operations`, evaluation the plain ones.
     """
 
     def __init__(self, config: ParserConfig, morphemes: MorphemeVocabulary, dropout: float = 0.0) -> None:
         super().__init__()
         self.config, self.dropout = config, dropout
+        self.operations = PLAIN
         d = config.dimension
         features = features_of(morphemes, config)
         self.letter = nn.Parameter(torch.randn(len(features.characters) + 2, d) * 0.1)
@@ -149,20 +175,19 @@ class Parser(nn.Module):
             + self.place_from_start.index_select(0, at_L.clamp(max=max_position))
             + F.embedding(from_end_WL.clamp(0, max_position), self.place_from_end)
         )
+        operations = self.operations if self.training else PLAIN
         if len(self.begin):
-            begin_WLK = words.begin_WLK
-            x_WLD = (
-                x_WLD
-                + sum_embeddings(begin_WLK, self.begin)
-                + sum_embeddings(ends_of_morphemes(begin_WLK), self.end)
-            )
-            x_WLD = x_WLD + sum_embeddings(insides_of_morphemes(begin_WLK), self.inside)
+            x_WLD = x_WLD + operations.sums_of_morphemes(words.begin_WLK, self.begin, self.end, self.inside)
+        if operations.precision is not None:
+            x_WLD = x_WLD.to(operations.precision)
         x_WLD = F.dropout(x_WLD, self.dropout, self.training)
         # Masks padding as keys only: the states of padding are computed and never used.
         bias_W11L = torch.zeros_like(from_end_WL, dtype=x_WLD.dtype).masked_fill(from_end_WL < 0, -torch.inf)
         bias_W11L = bias_W11L.view(w, 1, 1, length)
+        fused = operations.attention
+        attention = None if fused is None else lambda qkv, heads: fused(qkv, lengths_W, heads)
         for layer in self.layers:
-            x_WLD = layer(x_WLD, bias_W11L)
+            x_WLD = layer(x_WLD, bias_W11L, attention)
         x_WLD = layer_norm(self.last_norm, x_WLD)
         pair_WSD = torch.cat((x_WLD[:, :-1], x_WLD[:, 1:]), -1)
         hidden_WSD = gelu(linear(self.pair_hidden, pair_WSD))
