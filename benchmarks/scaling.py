@@ -24,7 +24,7 @@ from treetok.corpus.word_ids import WordSequence, read_sequence
 from treetok.model.config import ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes
 from treetok.model.presets import PRESETS
-from treetok.model.training.build_trainer import assemble_trainer, chart_words
+from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words
 from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
 
@@ -33,7 +33,9 @@ def measure(
     sequence: WordSequence, config: ModelConfig, settings: TrainingConfig, steps: int = 20
 ) -> dict[str, object]:
     morphemes = find_morphemes(chart_words(sequence, config), MorphemeConfig(size=10_000))
-    trainer = assemble_trainer(sequence, config, settings, morphemes, "cuda", PRESETS["paper"].parser)
+    trainer = assemble_trainer(
+        ChartText.of(sequence, config), config, settings, morphemes, "cuda", PRESETS["paper"].parser
+    )
     torch.cuda.reset_peak_memory_stats()
     for _ in range(3):
         trainer.take_step()

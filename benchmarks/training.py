@@ -19,7 +19,7 @@ from treetok.model.batches.padding import BatchShape
 from treetok.model.config import ModelConfig
 from treetok.model.data.morpheme_vocabulary import find_morphemes
 from treetok.model.losses.plain_or_fused import PLAIN, Operations, fused_operations
-from treetok.model.training.build_trainer import assemble_trainer, chart_words
+from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words
 from treetok.model.training.cuda_graph import CudaGraphTrainer
 from treetok.model.training.trainer import TrainingConfig
 from treetok.text import profile_named
@@ -145,7 +145,7 @@ def main() -> None:
     config = ModelConfig(max_word_length=options.max_word_length)
     morphemes = find_morphemes(chart_words(sequence, config))
     settings = TrainingConfig(sequences=options.sequences)
-    trainer = assemble_trainer(sequence, config, settings, morphemes, "cuda")
+    trainer = assemble_trainer(ChartText.of(sequence, config), config, settings, morphemes, "cuda")
     assert isinstance(trainer, CudaGraphTrainer)
     if not options.skip_check:
         print(json.dumps(check_fused(trainer)), flush=True)

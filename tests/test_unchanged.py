@@ -49,7 +49,7 @@ def losses_of(name):
     from treetok.corpus.word_ids import read_sequence
     from treetok.model.data.morpheme_vocabulary import find_morphemes
     from treetok.model.presets import PRESETS
-    from treetok.model.training.build_trainer import assemble_trainer, chart_words
+    from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words
     from treetok.text import profile_named
 
     threads = torch.get_num_threads()
@@ -62,7 +62,9 @@ def losses_of(name):
         small = dataclasses.replace(morphemes, size=min(morphemes.size, 2000))
         found = find_morphemes(chart_words(sequence, preset.model), small)
         config = dataclasses.replace(preset.training_of_member(number), sequences=2, words_per_sequence=16)
-        trainer = assemble_trainer(sequence, preset.model, config, found, "cpu", preset.parser)
+        trainer = assemble_trainer(
+            ChartText.of(sequence, preset.model), preset.model, config, found, "cpu", preset.parser
+        )
         losses += [trainer.take_step().tolist() for _ in range(STEPS)]
     torch.set_num_threads(threads)
     return losses

@@ -21,6 +21,28 @@ def mix(values: U64) -> U64:
     return values ^ (values >> np.uint64(31))
 
 
+def character_hashes(strings: Sequence[str]) -> U64:
+    """The hash of every character of all strings, one after the other."""
+    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    return mix(codes.astype(np.uint64) + np.uint64(1))
+
+
+def string_hashes(strings: Sequence[str]) -> U64:
+    """The hash of every string: that of a span of the same characters, before it is mixed.
+
+    >>> spans = {width: hashes.tolist() for _, _, width, hashes in SpanTable(["ab"]).by_width()}
+    >>> mix(string_hashes(["b", "ab"])).tolist() == [spans[1][1], spans[2][0]]
+    True
+    """
+    lengths = np.array([len(string) for string in strings], dtype=np.int64)
+    codes, first = character_hashes(strings), np.cumsum(lengths) - lengths
+    hashes = np.zeros(len(strings), dtype=np.uint64)
+    for at in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > at)
+        hashes[longer] = hashes[longer] * HASH_BASE + codes[first[longer] + at]
+    return hashes
+
+
 def spans_before_width(n: Any, width: Any) -> Any:
     """Number of spans narrower than `width` in a word of n letters; takes numbers, arrays or tensors.
 
@@ -61,8 +83,7 @@ class SpanTable:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.lengths = np.array([len(word) for word in words], dtype=np.int64)
-        characters = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        self.codes: U64 = mix(characters.astype(np.uint64) + np.uint64(1))
+        self.codes = character_hashes(words)
         sizes = self.lengths * (self.lengths + 1) // 2
         self.first_span: I64 = np.cumsum(sizes) - sizes
         self.total = int(sizes.sum())

@@ -14,7 +14,7 @@ from treetok import TreetokError
 from treetok.corpus.word_ids import read_sequence
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig, ObjectiveConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes
-from treetok.model.training.build_trainer import assemble_trainer
+from treetok.model.training.build_trainer import ChartText, assemble_trainer
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.training.data_parallel import joined_processes
 from treetok.model.training.trainer import TrainingConfig
@@ -57,7 +57,7 @@ def train(
     )
     morphemes = find_morphemes(sequence.counts(), MorphemeConfig(size=60))
     settings = replace(SETTINGS, steps=steps, sequences=sequences)
-    trainer = assemble_trainer(sequence, config, settings, morphemes, device)
+    trainer = assemble_trainer(ChartText.of(sequence, config), config, settings, morphemes, device)
     if load:
         load_checkpoint(trainer, Path(load))
     take_step = trainer.take_step

@@ -13,7 +13,7 @@ from treetok.corpus.word_ids import read_sequence  # noqa: E402
 from treetok.errors import TreetokError  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes  # noqa: E402
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named  # noqa: E402
-from treetok.model.training.build_trainer import assemble_trainer, chart_words  # noqa: E402
+from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
 
@@ -91,7 +91,9 @@ def test_every_preset_can_be_assembled(name):
     training = preset.for_text(10**12, seed=7).training_of_member(last)
     small = {"sequences": 2, "words_per_sequence": 4, "validation_share": 0.0}
     training = dataclasses.replace(training, **small)
-    trainer = assemble_trainer(sequence, preset.model, training, morphemes, "cpu", preset.parser)
+    trainer = assemble_trainer(
+        ChartText.of(sequence, preset.model), preset.model, training, morphemes, "cpu", preset.parser
+    )
     learner = trainer.learner
     assert learner.config == preset.model
     assert learner.long_word.shape == (preset.model.composition.dimension,)

@@ -30,7 +30,7 @@ from treetok.model.decoding import greedy_splits, rows_of_spans, split_depths_of
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.network.functional import norm  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402
-from treetok.model.training.build_trainer import assemble_trainer  # noqa: E402
+from treetok.model.training.build_trainer import ChartText, assemble_trainer  # noqa: E402
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
@@ -308,7 +308,7 @@ def make_trainer(settings, objective=None, parser_sizes=TINY_PARSER, window=2):
     config = ModelConfig(
         TINY, LanguageModelConfig(1, 2, 0.1), objective or ObjectiveConfig(), chart="pruned", window=window
     )
-    return assemble_trainer(SEQUENCE, config, settings, MORPHEMES, "cpu", parser_sizes)
+    return assemble_trainer(ChartText.of(SEQUENCE, config), config, settings, MORPHEMES, "cpu", parser_sizes)
 
 
 def losses_of(trainer, steps):

@@ -25,7 +25,7 @@ from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocab
 from treetok.model.decoding import CompositionTrees  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.presets import PRESETS  # noqa: E402
-from treetok.model.training.build_trainer import assemble_trainer  # noqa: E402
+from treetok.model.training.build_trainer import ChartText, assemble_trainer  # noqa: E402
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 from treetok.sources import CountTrees  # noqa: E402
@@ -40,7 +40,7 @@ def make_trainer(settings, objective=None, sizes=SMALL, dropout=0.1, text=TEXT, 
     morphemes = morphemes or find_morphemes(sequence.counts(), MorphemeConfig(size=300))
     language_model = LanguageModelConfig(layers, 4, dropout)
     config = ModelConfig(sizes, language_model, objective or ObjectiveConfig())
-    return assemble_trainer(sequence, config, settings, morphemes, "cpu"), morphemes
+    return assemble_trainer(ChartText.of(sequence, config), config, settings, morphemes, "cpu"), morphemes
 
 
 def recall(source, morphs=MORPHS):

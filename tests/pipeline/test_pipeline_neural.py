@@ -19,6 +19,7 @@ from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
+from treetok.pipeline.ahead import Ahead  # noqa: E402
 from treetok.pipeline.artefacts import load_trees  # noqa: E402
 
 TEXT, _ = Language().text(1500)
@@ -58,6 +59,28 @@ def test_the_same_seed_gives_the_same_files(tmp_path):
     assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
     train(iter([TEXT]), seed=6).save(tmp_path / "third")
     assert files_of(tmp_path / "one") != files_of(tmp_path / "third")
+
+
+def test_morphemes_found_ahead_are_the_same(tmp_path, monkeypatch):
+    train([TEXT]).save(tmp_path / "in turn")
+    began = []
+
+    class Spy(Ahead):
+        def __init__(self, compute):
+            began.append(compute)
+            super().__init__(compute)
+
+    monkeypatch.setattr("treetok.pipeline.ensemble.DEVICES_WITH_IDLE_CPU", ("cpu",))
+    monkeypatch.setattr("treetok.pipeline.ensemble.Ahead", Spy)
+    train([TEXT]).save(tmp_path / "ahead")
+    assert len(began) == 1
+    assert files_of(tmp_path / "in turn") == files_of(tmp_path / "ahead")
+
+
+def test_an_error_ahead_of_time_is_raised_where_the_result_is_needed():
+    ahead = Ahead(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        ahead.result()
 
 
 def test_the_threads_of_the_machine_do_not_change_the_files(tmp_path):

@@ -31,7 +31,7 @@ from treetok.model.decoding import CompositionTrees, DecodingConfig, PrunedTrees
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.network.parser import stored_parser  # noqa: E402
 from treetok.model.presets import PRESETS  # noqa: E402
-from treetok.model.training.build_trainer import assemble_trainer, chart_words  # noqa: E402
+from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words  # noqa: E402
 from treetok.pipeline.artefacts import load_trees  # noqa: E402
 from treetok.pipeline.overrides import override  # noqa: E402
 from treetok.segment import Segmenter  # noqa: E402
@@ -106,7 +106,9 @@ def test_its_parser_is_the_one_trained_with_pruned_charts(folder):
     preset = preset.for_text(len(sequence.numbers), seed=0)
     morphemes = find_morphemes(chart_words(sequence, preset.model), MorphemeConfig("bpe", 150, 1903))
     model = dataclasses.replace(preset.model, chart="pruned", window=4)
-    trainer = assemble_trainer(sequence, model, preset.training, morphemes, "cpu", preset.parser)
+    trainer = assemble_trainer(
+        ChartText.of(sequence, model), model, preset.training, morphemes, "cpu", preset.parser
+    )
     assert isinstance(trainer.maker.draw(0).plan, PrunedPlan)
     untrained = trainer.learner.parser.letter.detach().clone()
     for _ in range(12):

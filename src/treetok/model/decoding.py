@@ -189,14 +189,13 @@ class CompositionTrees:
     def _batch(self, words: list[str]) -> list[npt.NDArray[np.float32]]:
         """Decode one batch of words, sorted by length."""
         table = tabulate_substrings(words)
-        strings = table.strings(words)
         by_length = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(self.device)
         # The plan covers all substrings of the table in order: members differ only in their morphemes.
         charts = CompleteCharts(table, np.zeros(len(table), dtype=np.int32), self.device)
         plan = charts.plan(by_length, outside=False)
         scores_of_members = []
         for member in self.members:
-            morphemes = torch.from_numpy(member.morphemes.ids(strings).astype(np.int64)).to(self.device)
+            morphemes = torch.from_numpy(member.morphemes.of_substrings(table).astype(np.int64)).to(self.device)
             own_plan = dataclasses.replace(plan, morpheme_of_row=morphemes)
             was_training = member.composition.training
             member.composition.eval()
@@ -271,7 +270,7 @@ class PrunedTrees:
         for row, scores in zip(merge_scores, self.parser.split_scores(words), strict=True):
             row[: len(scores)] = scores
         scores_WS = torch.from_numpy(merge_scores).to(self.device)
-        morphemes = self.member.morphemes.ids(table.strings(words))
+        morphemes = self.member.morphemes.of_substrings(table)
         charts = PrunedCharts(table, morphemes, self.device, self.window, scores_WS.__getitem__)
         plan = charts.plan(torch.arange(len(words), device=self.device))
         inside = inside_pass(self.member.composition, plan, self.morph_overriding)

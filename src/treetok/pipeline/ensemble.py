@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from treetok.model.device import free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.parser import stored_parser
 from treetok.model.presets import Preset
-from treetok.model.training.build_trainer import assemble_trainer, chart_words
+from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words
 from treetok.model.training.checkpoint import HEAD as CHECKPOINT
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
 from treetok.model.training.log import TrainingLog
 from treetok.model.training.trainer import StepReport, Trainer
+from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import BYTES, JSON, Format
 from treetok.pipeline.gold_watch import GoldWatch
 from treetok.pipeline.morphs_from_trees import morphs_of_trees
@@ -31,6 +33,8 @@ from treetok.storage.atomic import has_file
 
 REPORT_EVERY = 20
 VALIDATE_EVERY = 500
+# Where training leaves the CPU idle, the next morphemes are found meanwhile.
+DEVICES_WITH_IDLE_CPU = ("cuda",)
 
 Decode = Callable[[str, Sequence[EnsembleMember], dict[str, str]], Mapping[str, Sequence[float]]]
 
@@ -55,6 +59,12 @@ class EnsembleTraining:
     watch: GoldWatch | None = None
     checkpoint_seconds: float = 60.0
     precompiling: Any = None
+    _ahead: dict[int, Ahead[MorphemeVocabulary]] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> ChartText:
+        """The text as all members are trained on it."""
+        return ChartText.of(self.sequence(), self.preset.model)
 
     def train_all(self) -> tuple[list[EnsembleMember], dict[str, str]]:
         """The members, and the SHA-256 of each member's file."""
@@ -86,13 +96,14 @@ class EnsembleTraining:
             inputs["decoding"] = dataclasses.asdict(self.preset.decoding)
 
         def work() -> Made:
-            counts = chart_words(self.sequence(), self.preset.model)
+            counts = chart_words(self.text.sequence, self.preset.model)
             strings = None
             if config.method == "trees":
                 scores = self.decode(f"trees-{number}", members, dict(sha256))
                 strings = morphs_of_trees(scores, counts, config.size)
             with self.progress.stage("finding morphemes", None, "morphemes") as shown:
-                morphemes = find_morphemes(counts, config, strings)
+                ahead = self._ahead.pop(number, None)
+                morphemes = ahead.result() if ahead else find_morphemes(counts, config, strings)
                 shown.at(len(morphemes))
             made = {"characters": morphemes.characters, "morphemes": morphemes.longer}
             return {file: made}, {"method": config.method, "morphemes": len(morphemes)}
@@ -117,10 +128,11 @@ class EnsembleTraining:
         formats: dict[str, Format[Any]] = {file: BYTES}
 
         def work() -> Made:
-            sequence, model, sizes = self.sequence(), self.preset.model, self.preset.parser
-            trainer = assemble_trainer(sequence, model, training, morphemes, self.device, sizes)
+            model, sizes = self.preset.model, self.preset.parser
+            trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
             if self.precompiling is not None:
                 self.precompiling.join()
+            self._find_morphemes_ahead(number + 1)
             self._train(trainer, members, morphemes, number)
             member = member_of(trainer, morphemes)
             facts = {"seed": training.seed, "device": self.device.partition(":")[0]}
@@ -129,6 +141,17 @@ class EnsembleTraining:
         artefacts = self.run.stage(stage, inputs, formats, work)
         content: bytes = artefacts[file]
         return content, artefacts.sha256[file]
+
+    def _find_morphemes_ahead(self, number: int) -> None:
+        """Find the morphemes of a member while the one before it is trained, unless they are found already or
+        depend on it."""
+        if number >= len(self.preset.ensemble) or self.device.partition(":")[0] not in DEVICES_WITH_IDLE_CPU:
+            return
+        config = self.preset.ensemble[number]
+        if config.method == "trees" or f"morphemes-{number + 1}" in self.run.records:
+            return
+        counts = chart_words(self.text.sequence, self.preset.model)
+        self._ahead[number] = Ahead(lambda: find_morphemes(counts, config))
 
     def _train(
         self, trainer: Trainer, members: Sequence[EnsembleMember], morphemes: MorphemeVocabulary, number: int

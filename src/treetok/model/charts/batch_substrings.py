@@ -18,18 +18,9 @@ from torch import Tensor
 
 from treetok.model.charts.span_index import SpanIndex, to_device
 from treetok.model.data.morpheme_vocabulary import EMPTY, UNKNOWN_CHARACTER, MorphemeVocabulary
-from treetok.span_table import HASH_BASE, mix
+from treetok.span_table import HASH_BASE, character_hashes, string_hashes
 
-# The hash of the empty string; with 0, strings would have the hash of any of their parts that leaves out only
-# characters of hash 0.
-START = 0x2545F4914F6CDD1D
 BASE = int(np.int64(np.uint64(HASH_BASE).view(np.int64)))
-
-
-def character_hashes(strings: Sequence[str], device: torch.device | str) -> Tensor:
-    """The hash of every character of all strings, one after the other."""
-    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    return to_device(mix(codes.astype(np.uint64) + np.uint64(1)).view(np.int64), device)
 
 
 def lengths_of(strings: Sequence[str], device: torch.device | str) -> Tensor:
@@ -59,14 +50,14 @@ class BatchSubstrings:
     def of_words(cls, words: Sequence[str], device: torch.device | str) -> BatchSubstrings:
         lengths_W = lengths_of(words, device)
         spans = SpanIndex(lengths_W)
-        codes = character_hashes(words, device)
+        codes = to_device(character_hashes(words).view(np.int64), device)
         word = torch.repeat_interleave(torch.arange(len(words), device=codes.device), lengths_W)
         at = torch.arange(len(codes), device=codes.device)
         start = at - (torch.cumsum(lengths_W, 0) - lengths_W)[word]
         substring_of_span = torch.zeros(spans.total, dtype=torch.int64, device=codes.device)
         width_starts = [0]
         found: list[tuple[Tensor, Tensor, Tensor]] = []
-        hashes = torch.full_like(codes, START)
+        hashes = torch.zeros_like(codes)
         width = 1
         while len(at):
             hashes = hashes * BASE + codes[at + (width - 1)]
@@ -106,15 +97,8 @@ class MorphemeIndex:
     """The ids of morphemes by the hash of their string, as `MorphemeVocabulary.ids`."""
 
     def __init__(self, morphemes: MorphemeVocabulary, device: torch.device | str) -> None:
-        strings = [*morphemes.characters, *morphemes.longer]
-        codes, lengths = character_hashes(strings, device), lengths_of(strings, device)
-        first = torch.cumsum(lengths, 0) - lengths
-        hashes = torch.full_like(lengths, START)
-        for at in range(int(lengths.max()) if len(strings) else 0):
-            has_letter = lengths > at
-            letter = codes[(first + at).clamp(max=len(codes) - 1)]
-            hashes = torch.where(has_letter, hashes * BASE + letter, hashes)
-        self.hashes, order = hashes.sort()
+        hashes = string_hashes([*morphemes.characters, *morphemes.longer]).view(np.int64)
+        self.hashes, order = to_device(hashes, device).sort()
         # The id of a string is its place among characters and longer strings, after EMPTY and UNKNOWN_CHARACTER.
         self.ids = order + 2
 

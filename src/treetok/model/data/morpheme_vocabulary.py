@@ -13,6 +13,7 @@ import numpy as np
 from treetok.corpus.characters import characters_by_count
 from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
+from treetok.model.data.substrings import SubstringTable
 
 EMPTY, UNKNOWN_CHARACTER = 0, 1
 
@@ -40,6 +41,20 @@ class MorphemeVocabulary:
 
     def ids(self, strings: list[str]) -> np.ndarray:
         return np.fromiter(map(self.id, strings), dtype=np.int32, count=len(strings))
+
+    def of_substrings(self, table: SubstringTable) -> np.ndarray:
+        """The ids of all substrings of a table, without making strings of them.
+
+        >>> from treetok.model.data.substrings import tabulate_substrings
+        >>> table = tabulate_substrings(["ana"])
+        >>> dict(zip(table.strings(["ana"]), MorphemeVocabulary("a", ["an"]).of_substrings(table).tolist()))
+        {'a': 2, 'n': 1, 'na': 0, 'an': 3, 'ana': 0}
+        """
+        ids = np.full(len(table), EMPTY, dtype=np.int32)
+        ids[: table.width_starts[1]] = UNKNOWN_CHARACTER
+        places, substrings = table.find([*self.characters, *self.longer])
+        ids[substrings] = places + 2
+        return ids
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from treetok.span_table import SpanTable
+from treetok.span_table import U64, SpanTable, mix, string_hashes
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -34,6 +34,8 @@ class SubstringTable:
     # One occurrence of each substring.
     word_of_substring: I32
     start_of_substring: I32
+    # As `SpanTable.by_width` hashes them; ascending within each width.
+    hash_of_substring: U64
 
     @property
     def widest(self) -> int:
@@ -41,6 +43,26 @@ class SubstringTable:
 
     def __len__(self) -> int:
         return int(self.width_starts[-1])
+
+    def find(self, strings: Sequence[str]) -> tuple[I64, I64]:
+        """The places, in the list, of those strings that are substrings, and the ids they have.
+
+        >>> table = tabulate_substrings(["ana", "an"])
+        >>> places, ids = table.find(["na", "x", "ana", "anan"])
+        >>> places.tolist(), [table.strings(["ana", "an"])[number] for number in ids]
+        ([0, 2], ['na', 'ana'])
+        """
+        lengths = np.array([len(string) for string in strings], dtype=np.int64)
+        hashes = mix(string_hashes(strings))
+        places, ids = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for width in range(1, self.widest + 1):
+            first, last = self.width_starts[width - 1 : width + 1].tolist()
+            of_width = np.flatnonzero(lengths == width)
+            place = np.searchsorted(self.hash_of_substring[first:last], hashes[of_width])
+            found = self.hash_of_substring[first + np.minimum(place, last - first - 1)] == hashes[of_width]
+            places.append(of_width[found])
+            ids.append(first + place[found])
+        return np.concatenate(places), np.concatenate(ids)
 
     def strings(self, words: Sequence[str]) -> list[str]:
         """The substrings themselves, by id."""
@@ -61,14 +83,15 @@ def tabulate_substrings(words: Sequence[str]) -> SubstringTable:
     spans = SpanTable(words)
     substring_of_span = np.zeros(spans.total, dtype=np.int32)
     width_starts = [0]
-    in_words, starts = [], []
+    in_words, starts, distinct_hashes = [], [], []
     for word, start, width, hashes in spans.by_width():
-        _, first, substring = np.unique(hashes, return_index=True, return_inverse=True)
+        distinct, first, substring = np.unique(hashes, return_index=True, return_inverse=True)
         at = spans.number(word, np.int64(width), start)  # type: ignore[arg-type]
         substring_of_span[at] = width_starts[-1] + substring
         width_starts.append(width_starts[-1] + len(first))
         in_words.append(word[first])
         starts.append(start[first])
+        distinct_hashes.append(distinct)
     empty = np.zeros(0, dtype=np.int64)
     return SubstringTable(
         spans.lengths,
@@ -77,4 +100,5 @@ def tabulate_substrings(words: Sequence[str]) -> SubstringTable:
         np.array(width_starts),
         np.concatenate([empty, *in_words]).astype(np.int32),
         np.concatenate([empty, *starts]).astype(np.int32),
+        np.concatenate([np.zeros(0, dtype=np.uint64), *distinct_hashes]),
     )

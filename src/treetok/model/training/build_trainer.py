@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from treetok.corpus.word_ids import WordSequence
@@ -19,7 +21,7 @@ from treetok.model.charts.complete import CompleteCharts
 from treetok.model.charts.pruned import PrunedCharts
 from treetok.model.config import ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
-from treetok.model.data.substrings import tabulate_substrings
+from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.losses.joint_parser import MergeScores
 from treetok.model.losses.objectives import TreeLearner
 from treetok.model.network.parser import Parser, ParserConfig, ParserTable
@@ -47,8 +49,28 @@ def check_corpus(sequence: WordSequence, config: ModelConfig) -> None:
         )
 
 
+@dataclass(frozen=True)
+class ChartText:
+    """A text as all members of an ensemble are trained on it.
+
+    words: those short enough for a chart.
+    numbers: the running words as indices into them (`chart_numbers`).
+    """
+
+    sequence: WordSequence
+    words: list[str]
+    table: SubstringTable
+    numbers: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, sequence: WordSequence, config: ModelConfig) -> ChartText:
+        check_corpus(sequence, config)
+        words = list(chart_words(sequence, config))
+        return cls(sequence, words, tabulate_substrings(words), chart_numbers(sequence, words))
+
+
 def assemble_trainer(
-    sequence: WordSequence,
+    text: ChartText,
     config: ModelConfig,
     settings: TrainingConfig,
     morphemes: MorphemeVocabulary,
@@ -57,13 +79,11 @@ def assemble_trainer(
 ) -> Trainer:
     """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; with several
     processes, it computes the share of this process. `parser_sizes` is for pruned charts."""
-    check_corpus(sequence, config)
     in_parallel = several_processes()
     if in_parallel and config.chart == "pruned":
         raise TreetokError("several processes can train with complete charts only, not with pruned ones")
-    words = list(chart_words(sequence, config))
-    table = tabulate_substrings(words)
-    morpheme_of_substring = morphemes.ids(table.strings(words))
+    words, table = text.words, text.table
+    morpheme_of_substring = morphemes.of_substrings(table)
     torch.manual_seed(settings.seed)
     charts: CompleteCharts | PrunedCharts
     if config.chart == "pruned":
@@ -88,7 +108,7 @@ def assemble_trainer(
         )
 
     numbers, held_back = split_held_out(
-        chart_numbers(sequence, words), settings.validation_share, settings.sequences * settings.words_per_sequence
+        text.numbers, settings.validation_share, settings.sequences * settings.words_per_sequence
     )
     maker = batches_of(numbers)
     # Drawn in advance: with recorded steps, the next training batch is drawn during validation.
@@ -104,7 +124,7 @@ def assemble_trainer(
         if device.startswith("cuda"):
             learner.use_gpu()
         trainer = Trainer(learner, maker, settings, validation_batches)
-    trainer.fingerprint = fingerprint_of(sequence, morphemes)
+    trainer.fingerprint = fingerprint_of(text.sequence, morphemes)
     return trainer
 
 

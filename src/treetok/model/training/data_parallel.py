@@ -40,7 +40,7 @@ def joined_processes(device: str) -> Iterator[str]:
     one GPU each, or the CPU for all.
 
     with joined_processes("cuda") as device:
-        trainer = assemble_trainer(sequence, config, settings, morphemes, device)
+        trainer = assemble_trainer(ChartText.of(sequence, config), config, settings, morphemes, device)
     """
     if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield device
