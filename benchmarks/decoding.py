@@ -3,7 +3,7 @@ modules in 32 bits.
 
 PYTHONPATH=src python benchmarks/decoding.py DIR/training [--plain-words 20000] [--words 200000]
 
-DIR/training is the run of an ensemble: it has `member-K.safetensors`, and the words in `words.tsv`, from which words
+DIR/training is the run of an ensemble, with `member-K.safetensors` and `words.tsv`, from which words
 are taken at regular intervals. The parser is distilled from their trees for a few epochs, with the fused and with
 the plain operations.
 """

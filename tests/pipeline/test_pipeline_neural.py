@@ -21,6 +21,7 @@ from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.pipeline.ahead import Ahead  # noqa: E402
 from treetok.pipeline.artefacts import load_trees  # noqa: E402
+from treetok.pipeline.vocabulary import without_redundant_words  # noqa: E402
 
 TEXT, _ = Language().text(1500)
 
@@ -75,6 +76,19 @@ def test_morphemes_found_ahead_are_the_same(tmp_path, monkeypatch):
     train([TEXT]).save(tmp_path / "ahead")
     assert len(began) == 1
     assert files_of(tmp_path / "in turn") == files_of(tmp_path / "ahead")
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rare_words_that_the_parser_gets_right_are_left_out(threads, monkeypatch):
+    monkeypatch.setattr("treetok.pipeline.vocabulary.WORDS_PER_THREAD", 2)
+
+    class AlwaysLeft:
+        def split_scores(self, words):
+            return [[float(at) for at in range(len(word) - 1)] for word in words]
+
+    scores = {"aab": [0, 1], "aba": [1, 0], "abb": [0, 1], "baa": [1, 0], "bab": [0, 1], "bba": [0, 1]}
+    counts = {"aab": 1, "aba": 1, "abb": 2, "baa": 2, "bba": 1}
+    assert without_redundant_words(list(scores), scores, counts, AlwaysLeft(), threads) == ["aba", "abb", "baa"]
 
 
 def test_an_error_ahead_of_time_is_raised_where_the_result_is_needed():

@@ -4,6 +4,7 @@ model is kept), lexicon."""
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -142,6 +143,12 @@ class NeuralTraining:
         check_words(sequence, self.preset.model)
         return self.preset.for_text(len(sequence.numbers), self.options.seed)
 
+    def _threads(self) -> int:
+        """The threads of work whose result does not depend on them: by default one on a CPU, all beside a GPU."""
+        if self.options.threads is not None:
+            return self.options.threads
+        return os.cpu_count() or 1 if self.device.startswith("cuda") else 1
+
     def _lexicon(
         self, run: Run, sha256: Mapping[str, str], scores: Scores, counts: Counter[str], parser: ParserTrees
     ) -> dict[str, Sequence[float]]:
@@ -154,7 +161,7 @@ class NeuralTraining:
         def work() -> Made:
             words = [word for word in most_frequent(counts, size) if word in scores and len(word) > 1]
             with self.progress.stage("thinning out the lexicon", None, "words") as shown:
-                words = without_redundant_words(words, scores, counts, parser)
+                words = without_redundant_words(words, scores, counts, parser, self._threads())
                 shown.at(len(words))
             return {LEXICON_FILE: {word: scores[word] for word in words}}, {"words": len(words)}
 

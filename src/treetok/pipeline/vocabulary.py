@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from treetok.corpus.characters import covering_characters
@@ -18,7 +19,7 @@ from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import split_depths, with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 
-WORDS_PER_BATCH = 20_000
+WORDS_PER_BATCH, WORDS_PER_THREAD = 20_000, 2_000
 
 Scores = Mapping[str, Sequence[float]]
 
@@ -178,11 +179,15 @@ def lexicon_of(scores: Scores, words: Iterable[str]) -> Lexicon:
 
 
 def without_redundant_words(
-    words: Sequence[str], scores: Scores, counts: Mapping[str, int], parser: TreeSource
+    words: Sequence[str], scores: Scores, counts: Mapping[str, int], parser: TreeSource, threads: int = 1
 ) -> list[str]:
     """Drop words seen at most once whose tree the parser reproduces. This makes the lexicon a third smaller and
     changes no segmentation, and the parser has only a few more words to score."""
     rare = sorted(word for word in words if counts.get(word, 0) <= 1 and len(word) > 1)
-    pairs = zip(rare, parser.split_scores(rare), strict=True)
+    batches = [rare[start : start + WORDS_PER_THREAD] for start in range(0, len(rare), WORDS_PER_THREAD)]
+    # The scores of a word depend on nothing but the word, so that threads change nothing but the time.
+    with ThreadPoolExecutor(threads) as pool:
+        of_batches = list(pool.map(parser.split_scores, batches))
+    pairs = zip(rare, (of_word for of_batch in of_batches for of_word in of_batch), strict=True)
     redundant = {word for word, of_parser in pairs if split_depths(of_parser) == split_depths(scores[word])}
     return [word for word in words if word not in redundant]
