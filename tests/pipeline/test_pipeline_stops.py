@@ -132,12 +132,17 @@ def test_a_signal_stops_training_with_a_checkpoint_and_nothing_is_done_twice(cor
 
 def test_a_signal_in_a_late_stage_keeps_what_is_done(corpus, uninterrupted, tmp_path):
     out = tmp_path / "out"
-    status, _ = run(command(corpus, out, *CHECKPOINTS), (out / "training" / "trees.safetensors").exists)
+    record = out / "training" / "run.json"
+
+    def trees_are_done():
+        return record.exists() and "trees" in json.loads(record.read_text(encoding="utf-8"))["stages"]
+
+    status, _ = run(command(corpus, out, *CHECKPOINTS), trees_are_done)
     assert status == 1
-    stages = json.loads((out / "training" / "run.json").read_text(encoding="utf-8"))["stages"]
+    stages = json.loads(record.read_text(encoding="utf-8"))["stages"]
     assert {"words", "member-1", "member-2", "trees"} <= stages.keys()
     status, errors = run(command(corpus, out, *CHECKPOINTS, "--resume"))
     assert status == 0, errors
-    again = json.loads((out / "training" / "run.json").read_text(encoding="utf-8"))["stages"]
-    assert all(again[name] == record for name, record in stages.items())
+    again = json.loads(record.read_text(encoding="utf-8"))["stages"]
+    assert all(again[name] == stage for name, stage in stages.items())
     assert files_of(out) == uninterrupted[0]
