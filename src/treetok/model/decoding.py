@@ -6,7 +6,8 @@ a probability, and we take the tree with the highest expected number of correct 
 spans, and so complete charts; greedy decoding also works with pruned ones (`PrunedTrees`).
 
 A model's score of a span depends on the morphemes it knows. For an ensemble of models with different morphemes,
-the span probabilities are summed (`CompositionTrees`).
+the span probabilities are summed (`CompositionTrees`). A language model of pieces may be one more member: it is
+far cheaper, and knows whole words.
 
 Shapes: C cells of a level, K possible splits of each; W words of equal length n, S starts.
 """
@@ -26,8 +27,10 @@ from treetok.errors import TreetokError
 from treetok.model.charts.best_trees import best_tree_depths
 from treetok.model.charts.complete import CompleteCharts
 from treetok.model.charts.passes import embedded_rows, inside_pass
+from treetok.model.charts.piece_scores import piece_split_scores
 from treetok.model.charts.plan import ChartPlan
 from treetok.model.charts.pruned import PrunedCharts
+from treetok.model.data.piece_model import PieceModel
 from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel
@@ -45,7 +48,7 @@ class DecodingConfig:
     mbr: minimum Bayes risk decoding over spans, instead of greedy decoding from the root down.
     own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
         parts, so their scores mean little.
-    temperature: scores are divided by it before the softmax.
+    temperature: the scores of composition models are divided by it before the softmax.
     """
 
     mbr: bool = True
@@ -171,13 +174,14 @@ class CompositionTrees:
         device: torch.device | str = "cpu",
         morph_overriding: bool = True,
         decoding: DecodingConfig | None = None,
+        pieces: PieceModel | None = None,
     ) -> None:
-        self.members, self.device = members, device
+        self.members, self.device, self.pieces = members, device, pieces
         self.morph_overriding = morph_overriding
         self.decoding = decoding or DecodingConfig()
         if not members:
             raise TreetokError("trees need at least one composition model")
-        if len(members) > 1 and not self.decoding.mbr:
+        if (len(members) > 1 or pieces is not None) and not self.decoding.mbr:
             raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
@@ -205,6 +209,10 @@ class CompositionTrees:
                 )
             )
             member.composition.train(was_training)
+        of_members = [(scores, self.decoding.temperature) for scores in scores_of_members]
+        if self.pieces is not None:
+            log_pieces = torch.from_numpy(self.pieces.log_probabilities(strings)).to(self.device)
+            of_members.append((piece_split_scores(log_pieces, plan), 1.0))
         trees: list[npt.NDArray[np.float32]] = []
         for n in range(1, table.widest + 1):
             of_length = np.flatnonzero(table.lengths == n)
@@ -214,8 +222,8 @@ class CompositionTrees:
             rows = rows_of_spans(table, of_length, n, self.device)
             if self.decoding.mbr:
                 expected = torch.zeros((len(of_length), n, n + 1), device=self.device)
-                for scores in scores_of_members:
-                    expected += expected_spans(scores, rows, len(of_length), n, self.decoding.temperature)
+                for scores, temperature in of_members:
+                    expected += expected_spans(scores, rows, len(of_length), n, temperature)
                 best = mbr_splits(expected)
             else:
                 best = greedy_splits(scores_of_members[0], rows, len(of_length), n)
