@@ -131,7 +131,7 @@ PRESETS = {
         TrainingConfig(steps=750, sequences=8, words_per_sequence=24, learning_rate=4e-3, warmup_steps=50),
         (MorphemeConfig("bpe", 2000),),
         ParserConfig(dimension=32, hidden=64, layers=2),
-        DistillationConfig(epochs=10, words_per_batch=512, max_words=100_000, dropout=0.1),
+        DistillationConfig(epochs=6, words_per_batch=512, learning_rate=5e-3, max_words=100_000, dropout=0.1),
         pieces=PieceConfig(16_000),
         pseudo_words=10_000,
         pseudo_compounds=20_000,
