@@ -15,8 +15,11 @@ from hypothesis import strategies as st  # noqa: E402
 from treetok.model import fused_decoding  # noqa: E402
 from treetok.model.charts.batch_substrings import BatchSubstrings, MorphemeIndex  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.charts.piece_index import PieceIndex  # noqa: E402
+from treetok.model.charts.piece_scores import piece_split_scores  # noqa: E402
 from treetok.model.config import CompositionConfig  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.piece_model import PieceModel  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import (  # noqa: E402
     CompositionTrees,
@@ -38,6 +41,12 @@ WORDS = ["abacus", "babac", "abac", "cab", "us", "b", "abacusab"]
 SIZES = CompositionConfig(dimension=16, heads=2, hidden=32, inside_layers=2)
 
 
+def string_of(substrings, words, number):
+    width = next(w for w in range(1, substrings.widest + 1) if number < substrings.width_starts[w])
+    start = int(substrings.start_U[number])
+    return words[int(substrings.word_U[number])][start : start + width]
+
+
 def member(seed, morphemes):
     torch.manual_seed(seed)
     model = CompositionModel(SIZES, len(morphemes))
@@ -53,6 +62,13 @@ MEMBERS = [
 ]
 
 
+PIECES = PieceModel(
+    {"a": -3.0, "b": -2.5, "s": -2.0, "abac": -4.0, "us": -3.5, "cab": -5.0},
+    {"a": 5, "b": 3, "c": 3, "s": 1, "ab": 4, "ba": 2, "ac": 3, "aba": 2, "cus": 1, "us": 1},
+    new_pieces=0.1,
+)
+
+
 @given(st.lists(st.text("ab\U0001f600ü", min_size=1, max_size=7), min_size=1, max_size=6))
 @settings(max_examples=40)
 def test_substrings_and_their_halves(words):
@@ -61,12 +77,7 @@ def test_substrings_and_their_halves(words):
     assert substrings.width_starts == table.width_starts.tolist()
     assert substrings.spans.first_span.tolist() == table.first_span.tolist()
 
-    def string(number):
-        width = next(w for w in range(1, substrings.widest + 1) if number < substrings.width_starts[w])
-        start = int(substrings.start_U[number])
-        return words[int(substrings.word_U[number])][start : start + width]
-
-    strings = [string(number) for number in range(len(substrings))]
+    strings = [string_of(substrings, words, number) for number in range(len(substrings))]
     assert sorted(strings) == sorted(table.strings(words))
     spans = [w[s : s + width] for w in words for width in range(1, len(w) + 1) for s in range(len(w) - width + 1)]
     assert [strings[number] for number in substrings.substring_of_span.tolist()] == spans
@@ -109,9 +120,7 @@ def test_scores_are_those_of_the_plain_modules(overriding, own, at_once, monkeyp
             rows = range(int(table.width_starts[width - 1]), int(table.width_starts[width]))
             of_plain |= {strings[row]: of_row for row, of_row in zip(rows, scores.tolist(), strict=True)}
         for number in range(substrings.width_starts[1], len(substrings)):
-            start = int(substrings.start_U[number])
-            word = WORDS[int(substrings.word_U[number])]
-            string = word[start : start + first[number + 1] - first[number] + 1]
+            string = string_of(substrings, WORDS, number)
             assert fused[first[number] : first[number + 1]] == pytest.approx(of_plain[string], abs=1e-4), string
 
 
@@ -170,19 +179,48 @@ def value_of_trees(expected, start, width):
 
 
 @pytest.mark.parametrize(
-    ("members", "splits_per_batch", "decoding"),
+    ("members", "splits_per_batch", "decoding", "pieces"),
     [
-        (MEMBERS, 30, DecodingConfig()),
-        (MEMBERS, 10**9, DecodingConfig()),
-        (MEMBERS[:1], 10**9, DecodingConfig(own_morpheme=True, temperature=1.0)),
+        (MEMBERS, 30, DecodingConfig(), None),
+        (MEMBERS, 10**9, DecodingConfig(), None),
+        (MEMBERS[:1], 10**9, DecodingConfig(own_morpheme=True, temperature=1.0), PIECES),
     ],
-    ids=["in small batches", "two models", "one model"],
+    ids=["in small batches", "two models", "one model and pieces"],
 )
-def test_trees_are_those_of_the_plain_modules(members, splits_per_batch, decoding, monkeypatch):
+def test_trees_are_those_of_the_plain_modules(members, splits_per_batch, decoding, pieces, monkeypatch):
     monkeypatch.setattr(fused_decoding, "SPLITS_PER_BATCH", splits_per_batch)
-    plain = CompositionTrees(members, DEVICE, decoding=decoding).split_scores(WORDS)
-    fused = FusedTrees(members, DEVICE, decoding=decoding).split_scores(WORDS)
+    plain = CompositionTrees(members, DEVICE, decoding=decoding, pieces=pieces).split_scores(WORDS)
+    fused = FusedTrees(members, DEVICE, decoding=decoding, pieces=pieces).split_scores(WORDS)
     assert [tree.tolist() for tree in fused] == [tree.tolist() for tree in plain]
+
+
+@pytest.mark.parametrize("new_pieces", [0.0, 0.1])
+def test_scores_of_pieces_are_those_of_the_plain_model(new_pieces):
+    model = PieceModel(PIECES.pieces, PIECES.ngrams, new_pieces)
+    substrings, table = BatchSubstrings.of_words(WORDS, DEVICE), tabulate_substrings(WORDS)
+    fused = PieceIndex(model, DEVICE)
+    strings = [string_of(substrings, WORDS, number) for number in range(len(substrings))]
+    log_probabilities = fused.log_probabilities(WORDS, substrings)
+    assert log_probabilities.tolist() == pytest.approx(model.log_probabilities(strings).tolist(), rel=1e-5)
+    order = torch.from_numpy(np.argsort(-table.lengths, kind="stable")).to(DEVICE)
+    plan = CompleteCharts(table, np.zeros(len(table), dtype=np.int32), DEVICE).plan(order, outside=False)
+    of_table = table.strings(WORDS)
+    log_pieces = torch.from_numpy(model.log_probabilities(of_table)).to(DEVICE)
+    plain = {}
+    for width, scores in piece_split_scores(log_pieces, plan).items():
+        first = int(table.width_starts[width - 1])
+        plain |= dict(zip(of_table[first:], scores.tolist(), strict=False))
+    scores, first = fused.split_scores(WORDS, substrings).tolist(), substrings.first_splits().tolist()
+    for number, string in enumerate(strings):
+        if len(string) > 1:
+            assert scores[first[number] : first[number + 1]] == pytest.approx(plain[string], rel=1e-4), string
+
+
+def test_no_known_pieces():
+    substrings = BatchSubstrings.of_words(["ab"], DEVICE)
+    model = PieceModel({}, {}, 0.0)
+    found = PieceIndex(model, DEVICE).log_probabilities(["ab"], substrings)
+    assert found.tolist() == [-20.0, -20.0, -torch.inf]
 
 
 def test_near_ties_are_decoded_in_32_bits(monkeypatch):

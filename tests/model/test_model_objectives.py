@@ -9,6 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
+from piece_reference import log_string  # noqa: E402
+
 from treetok import Tree, TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
 from treetok.model.batches.maker import TOO_LONG, BatchMaker, chart_numbers, mixed_seed  # noqa: E402
@@ -20,6 +22,7 @@ from treetok.model.config import (  # noqa: E402
     ObjectiveConfig,
 )
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
+from treetok.model.data.piece_model import PieceModel  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
@@ -186,11 +189,18 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
     for member in members:
         member.composition.inside.score.weight *= 20
     recursive_of = [recursive for _, _, _, recursive, _ in made]
-    source = CompositionTrees(members, decoding=reading)
+    # In every second case a language model of pieces is one more member.
+    pieces = PieceModel({"ab": -2.0, "c": -1.0, "abc": -3.0}, {"a": 3, "b": 2, "ab": 2}, 0.1) if seed % 2 else None
+    source = CompositionTrees(members, decoding=reading, pieces=pieces)
     words = [word for word in {*made[0][0], "abcabc", "bb", "c"} if len(word) <= 7]
+    voters = len(members) + (pieces is not None)
 
     @cache
     def weights(number, string):
+        if number == len(members):
+            halves = [(string[:k], string[k:]) for k in range(1, len(string))]
+            scores = [log_string(pieces, left) + log_string(pieces, right) for left, right in halves]
+            return torch.tensor(scores).double().softmax(0).tolist()
         member, recursive = members[number], recursive_of[number]
         embedding = member.composition.embedding.weight
         own = embedding[member.morphemes.id(string) if reading.own_morpheme else 0][None]
@@ -216,8 +226,8 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
         expected = Counter()
         for tree in trees:
             for span in tree:
-                expected[span] += sum(probability(number, word, tree) for number in range(len(members)))
-        assert expected[0, len(word)] == pytest.approx(len(members))
+                expected[span] += sum(probability(number, word, tree) for number in range(voters))
+        assert expected[0, len(word)] == pytest.approx(voters)
         most = max(sum(expected[span] for span in tree) for tree in trees)
         assert sum(expected[span] for span in Tree(word, scores).spans()) == pytest.approx(most, abs=1e-4)
 
@@ -227,5 +237,7 @@ def test_trees_as_in_the_paper_come_from_one_model():
     members = [EnsembleMember(learner.composition, morphemes)] * 2
     with pytest.raises(TreetokError, match="trees of one model, not of an ensemble"):
         CompositionTrees(members, decoding=GREEDY)
+    with pytest.raises(TreetokError, match="trees of one model, not of an ensemble"):
+        CompositionTrees(members[:1], decoding=GREEDY, pieces=PieceModel({}, {}, 0.1))
     with pytest.raises(TreetokError, match="at least one"):
         CompositionTrees([])

@@ -40,7 +40,8 @@ def test_the_guide_tells_the_truth(table_of_the_guide, name):
     cells = {row: of_presets[name] for row, of_presets in table_of_the_guide.items()}
     preset = PRESETS[name]
     assert number(cells["steps per model"]) == preset.training.steps
-    assert number(cells["pseudo-words for the parser"]) == preset.pseudo_words
+    pseudo_words, _, made_of_two = cells["pseudo-words for the parser"].partition(", and ")
+    assert (number(pseudo_words), number(made_of_two)) == (preset.pseudo_words, preset.pseudo_compounds)
 
 
 def test_ensembles():
@@ -48,7 +49,8 @@ def test_ensembles():
     three = [("bpe", 10_000), ("unigram", 10_000), ("unigram", 40_000)]
     assert ensembles["best"] == [*three, ("trees", 24_000), ("unigram", 20_000)]
     assert ensembles["fast"] == three
-    assert ensembles["tiny"] == [("bpe", 2000), ("unigram", 2000)]
+    assert ensembles["tiny"] == [("bpe", 2000)]
+    assert {name: preset.pieces.size for name, preset in PRESETS.items() if preset.pieces.size} == {"tiny": 16_000}
     assert len(ensembles["paper"]) == 1
     # Unigram vocabularies and stems are of types rather than of running words.
     for preset in PRESETS.values():

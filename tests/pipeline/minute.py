@@ -35,13 +35,14 @@ SETTINGS = {
     "training.words_per_sequence": 8,
     "training.warmup_steps": 5,
     "ensemble.0.size": 150,
-    "ensemble.1.size": 150,
+    "pieces.size": 150,
     "parser.dimension": 8,
     "parser.hidden": 16,
     "parser.layers": 1,
     "distillation.epochs": 6,
     "distillation.words_per_batch": 64,
-    "pseudo_words": 600,
+    "pseudo_words": 400,
+    "pseudo_compounds": 200,
 }
 
 

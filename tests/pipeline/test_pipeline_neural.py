@@ -15,6 +15,7 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreeTokenizer, TreetokError, TreetokWarning  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary  # noqa: E402
+from treetok.model.data.piece_model import PieceConfig  # noqa: E402
 from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
 from treetok.model.device import chosen_device  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
@@ -213,8 +214,10 @@ def test_gold_is_watched(tmp_path, capsys):
 
 
 def test_an_ensemble_that_cannot_be_decoded_is_refused_before_it_is_trained():
-    with pytest.raises(TreetokError, match="trees of one model, not of an ensemble"):
-        dataclasses.replace(MINUTE, decoding=GREEDY)
+    one = dataclasses.replace(MINUTE, ensemble=MINUTE.ensemble[:1], decoding=GREEDY)
+    for further in ({"ensemble": MINUTE.ensemble}, {"pieces": PieceConfig(100)}):
+        with pytest.raises(TreetokError, match="trees of one model, not of an ensemble"):
+            dataclasses.replace(one, **further)
     with pytest.raises(TreetokError, match="at least one member"):
         dataclasses.replace(MINUTE, ensemble=())
 

@@ -140,7 +140,7 @@ def test_a_signal_in_a_late_stage_keeps_what_is_done(corpus, uninterrupted, tmp_
     status, _ = run(command(corpus, out, *CHECKPOINTS), trees_are_done)
     assert status == 1
     stages = json.loads(record.read_text(encoding="utf-8"))["stages"]
-    assert {"words", "member-1", "member-2", "trees"} <= stages.keys()
+    assert {"words", "pieces", "member-1", "trees"} <= stages.keys()
     status, errors = run(command(corpus, out, *CHECKPOINTS, "--resume"))
     assert status == 0, errors
     again = json.loads(record.read_text(encoding="utf-8"))["stages"]

@@ -6,7 +6,8 @@ a probability, and we take the tree with the highest expected number of correct 
 spans, and so complete charts; greedy decoding also works with pruned ones (`PrunedTrees`).
 
 A model's score of a span depends on the morphemes it knows. For an ensemble of models with different morphemes,
-the span probabilities are summed (`CompositionTrees`).
+the span probabilities are summed (`CompositionTrees`). A language model of pieces may be one more member: it is
+far cheaper, and knows whole words.
 
 Shapes: C cells of a level, K possible splits of each; W words of equal length n, S starts.
 """
@@ -26,8 +27,10 @@ from treetok.errors import TreetokError
 from treetok.model.charts.best_trees import best_tree_depths
 from treetok.model.charts.complete import CompleteCharts
 from treetok.model.charts.passes import embedded_rows, inside_pass
+from treetok.model.charts.piece_scores import piece_split_scores
 from treetok.model.charts.plan import ChartPlan
 from treetok.model.charts.pruned import PrunedCharts
+from treetok.model.data.piece_model import PieceModel
 from treetok.model.data.substrings import SubstringTable, tabulate_substrings
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel
@@ -37,6 +40,8 @@ from treetok.span_table import spans_before_width, walk_trees
 
 # Limits the memory of a batch. A GPU needs large batches to stay busy.
 LETTERS_PER_BATCH = {"cpu": 40_000, "cuda": 160_000}
+# On a CPU, what is computed for this many pairs of halves fits into its cache.
+PAIRS_AT_ONCE = 2048
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class DecodingConfig:
     mbr: minimum Bayes risk decoding over spans, instead of greedy decoding from the root down.
     own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
         parts, so their scores mean little.
-    temperature: scores are divided by it before the softmax.
+    temperature: the scores of composition models are divided by it before the softmax.
     """
 
     mbr: bool = True
@@ -61,6 +66,17 @@ class DecodingConfig:
 GREEDY = DecodingConfig(mbr=False, own_morpheme=True, temperature=1.0)
 
 
+def inside_level(
+    model: CompositionModel, table: Tensor, morpheme_CD: Tensor, left_CK: Tensor, right_CK: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Scores and vectors of `model.inside_level`; on a CPU a few cells at a time, which is faster."""
+    cells, splits = left_CK.shape
+    at_once = max(PAIRS_AT_ONCE // splits, 1) if table.device.type == "cpu" else cells
+    chunks = (slice(cell, cell + at_once) for cell in range(0, cells, at_once))
+    parts = [model.inside_level(table, morpheme_CD[at], left_CK[at], right_CK[at]) for at in chunks]
+    return torch.cat([score_CK for score_CK, _, _ in parts]), torch.cat([vector_CD for _, _, vector_CD in parts])
+
+
 def split_scores_by_width(
     model: CompositionModel, plan: ChartPlan, morph_overriding: bool, own_morpheme: bool
 ) -> dict[int, Tensor]:
@@ -71,12 +87,12 @@ def split_scores_by_width(
     done = plan.characters
     for level in plan.inside_levels:
         cells = slice(done, done + len(level.left_CK))
-        score_CK, _, vector_CD = model.inside_level(table, embedded[cells], level.left_CK, level.right_CK)
+        score_CK, vector_CD = inside_level(model, table, embedded[cells], level.left_CK, level.right_CK)
         has_own_C = plan.morpheme_of_row[cells] > 0
         if morph_overriding and not own_morpheme and bool(has_own_C.any()):
             left, right = level.left_CK[has_own_C], level.right_CK[has_own_C]
             empty = model.embedding.weight[0].expand(len(left), -1)
-            score_CK = score_CK.index_put((has_own_C,), model.inside_level(table, empty, left, right)[0])
+            score_CK = score_CK.index_put((has_own_C,), inside_level(model, table, empty, left, right)[0])
         table = torch.cat([table, vector_CD])
         scores[level.left_CK.shape[1] + 1] = score_CK
         done = cells.stop
@@ -172,13 +188,14 @@ class CompositionTrees:
         device: torch.device | str = "cpu",
         morph_overriding: bool = True,
         decoding: DecodingConfig | None = None,
+        pieces: PieceModel | None = None,
     ) -> None:
-        self.members, self.device = members, device
+        self.members, self.device, self.pieces = members, device, pieces
         self.morph_overriding = morph_overriding
         self.decoding = decoding or DecodingConfig()
         if not members:
             raise TreetokError("trees need at least one composition model")
-        if len(members) > 1 and not self.decoding.mbr:
+        if (len(members) > 1 or pieces is not None) and not self.decoding.mbr:
             raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
@@ -205,6 +222,10 @@ class CompositionTrees:
                 )
             )
             member.composition.train(was_training)
+        of_members = [(scores, self.decoding.temperature) for scores in scores_of_members]
+        if self.pieces is not None:
+            log_pieces = torch.from_numpy(self.pieces.log_probabilities(table.strings(words))).to(self.device)
+            of_members.append((piece_split_scores(log_pieces, plan), 1.0))
         trees: list[npt.NDArray[np.float32]] = []
         for n in range(1, table.widest + 1):
             of_length = np.flatnonzero(table.lengths == n)
@@ -214,8 +235,8 @@ class CompositionTrees:
             rows = rows_of_spans(table, of_length, n, self.device)
             if self.decoding.mbr:
                 expected = torch.zeros((len(of_length), n, n + 1), device=self.device)
-                for scores in scores_of_members:
-                    expected += expected_spans(scores, rows, len(of_length), n, self.decoding.temperature)
+                for scores, temperature in of_members:
+                    expected += expected_spans(scores, rows, len(of_length), n, temperature)
                 best = mbr_splits(expected)
             else:
                 best = greedy_splits(scores_of_members[0], rows, len(of_length), n)
@@ -228,6 +249,7 @@ def ensemble_trees(
     device: torch.device | str,
     morph_overriding: bool,
     decoding: DecodingConfig,
+    pieces: PieceModel | None = None,
 ) -> TreeSource:
     """The trees of an ensemble: by fused kernels where the GPU, the models and the decoding allow it."""
     if torch.device(device).type == "cuda" and decoding.mbr:
@@ -239,8 +261,8 @@ def ensemble_trees(
             pass
         else:
             if all(can_be_fused(member.composition.config) for member in members):
-                return FusedTrees(members, device, morph_overriding, decoding)
-    return CompositionTrees(members, device, morph_overriding, decoding)
+                return FusedTrees(members, device, morph_overriding, decoding, pieces)
+    return CompositionTrees(members, device, morph_overriding, decoding, pieces)
 
 
 class PrunedTrees:

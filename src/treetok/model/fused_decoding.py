@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from treetok.model.charts.batch_substrings import BatchSubstrings, MorphemeIndex
+from treetok.model.charts.piece_index import PieceIndex
+from treetok.model.data.piece_model import PieceModel
 from treetok.model.decoding import DecodingConfig
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.kernels.inside_scores import InsideScores
@@ -34,10 +36,12 @@ class FusedTrees:
         device: torch.device | str,
         morph_overriding: bool = True,
         decoding: DecodingConfig | None = None,
+        pieces: PieceModel | None = None,
     ) -> None:
         self.members, self.device = members, device
         self.morph_overriding, self.decoding = morph_overriding, decoding or DecodingConfig()
         self._morphemes = [MorphemeIndex(member.morphemes, device) for member in members]
+        self._pieces = None if pieces is None else PieceIndex(pieces, device)
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
         """The negative depth of every split in the best tree of each word."""
@@ -64,14 +68,17 @@ class FusedTrees:
         scorers = [InsideScores(member.composition, *options, dtype) for member in self.members]
         for numbers in limited_batches(order, [len(word) for word in words], SPLITS_PER_BATCH):
             batch = [words[number] for number in numbers]
-            depths, margins = self._best_trees(scorers, BatchSubstrings.of_words(batch, self.device))
+            depths, margins = self._best_trees(scorers, batch)
             yield numbers, as_scores(depths.cpu().numpy(), batch), margins.cpu().numpy()
 
-    def _best_trees(self, scorers: Sequence[InsideScores], substrings: BatchSubstrings) -> tuple[Tensor, Tensor]:
+    def _best_trees(self, scorers: Sequence[InsideScores], words: list[str]) -> tuple[Tensor, Tensor]:
+        substrings = BatchSubstrings.of_words(words, self.device)
         expected_S = torch.zeros(substrings.spans.total, dtype=torch.float32, device=substrings.hash_U.device)
         for scorer, morphemes in zip(scorers, self._morphemes, strict=True):
             score_P = scorer.of_substrings(substrings, morphemes.of_substrings(substrings))
             add_expected_spans(substrings, score_P, self.decoding.temperature, expected_S)
+        if self._pieces is not None:
+            add_expected_spans(substrings, self._pieces.split_scores(words, substrings), 1.0, expected_S)
         return best_trees(substrings, expected_S)
 
 

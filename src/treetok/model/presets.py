@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from treetok.errors import TreetokError
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
+from treetok.model.data.piece_model import PieceConfig, PieceModel
 from treetok.model.decoding import GREEDY, DecodingConfig, PrunedTrees, ensemble_trees
 from treetok.model.distillation.trainer import DistillationConfig
 from treetok.model.ensemble import EnsembleMember
@@ -30,7 +31,9 @@ class Preset:
     """One config for each component.
 
     ensemble: one model is trained per morpheme vocabulary; trees are decoded from all models together.
+    pieces: a language model of pieces, decoded together with the ensemble; of size 0, there is none.
     pseudo_words: the number of pseudo-words the parser learns from in addition to words; at most two per word.
+    pseudo_compounds: the same for pseudo-words that are two words in one; at most one per word.
     max_epochs: the maximum number of passes over a small text, regardless of the number of steps.
     max_words: the maximum number of running words to train on.
     vocab: how the vocabulary is chosen, unless the option `vocab` says otherwise.
@@ -42,7 +45,9 @@ class Preset:
     parser: ParserConfig = field(default_factory=ParserConfig)
     distillation: DistillationConfig = field(default_factory=DistillationConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    pieces: PieceConfig = field(default_factory=PieceConfig)
     pseudo_words: int = 0
+    pseudo_compounds: int = 0
     max_epochs: int = 60
     max_words: int = 300_000_000
     vocab: str = DEFAULT_METHOD
@@ -52,12 +57,13 @@ class Preset:
             raise TreetokError("an ensemble has at least one member")
         if self.ensemble[0].method == "trees":
             raise TreetokError("the first member of an ensemble has no trees to take morphemes from")
-        if len(self.ensemble) > 1 and not self.decoding.mbr:
+        if (len(self.ensemble) > 1 or self.pieces.size) and not self.decoding.mbr:
             raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
         if self.keeps_joint_parser and not self.decoding.own_morpheme:
             raise TreetokError("pruned charts are decoded with own_morpheme = true")
-        if self.pseudo_words < 0:
-            raise TreetokError(f"pseudo_words must be at least 0, not {self.pseudo_words}")
+        for name in ("pseudo_words", "pseudo_compounds"):
+            if getattr(self, name) < 0:
+                raise TreetokError(f"{name} must be at least 0, not {getattr(self, name)}")
         for name in ("max_epochs", "max_words"):
             if getattr(self, name) < 1:
                 raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -68,13 +74,15 @@ class Preset:
         the charts it prunes. MBR decoding needs complete charts; a parser is then distilled from their trees."""
         return self.model.chart == "pruned" and not self.decoding.mbr
 
-    def trees(self, members: Sequence[EnsembleMember], device: str) -> TreeSource:
+    def trees(
+        self, members: Sequence[EnsembleMember], device: str, pieces: PieceModel | None = None
+    ) -> TreeSource:
         """The trees of trained models, decoded as this preset says."""
         overriding = self.model.objective.morph_overriding
         if self.keeps_joint_parser:
             (member,) = members
             return PrunedTrees(member, self.model.window, device, overriding)
-        return ensemble_trees(members, device, overriding, self.decoding)
+        return ensemble_trees(members, device, overriding, self.decoding, pieces)
 
     def training_of_member(self, number: int) -> TrainingConfig:
         """All members have the same training settings except for the seed."""
@@ -95,22 +103,22 @@ class Preset:
 # Another seed with the same morphemes does not help; other morphemes do (docs/lab-notes.md).
 BPE = MorphemeConfig("bpe", 10_000)
 UNIGRAM = MorphemeConfig("unigram", 10_000, count_power=0.5)
-LARGE_UNIGRAM = MorphemeConfig("unigram", 20_000, count_power=0.5)
-HUGE_UNIGRAM = MorphemeConfig("unigram", 40_000, count_power=0.5)
 # Strings suggested by the trees of the members before it.
 TREES = MorphemeConfig("trees", 24_000)
 
 PRESETS = {
     "best": Preset(
         training=TrainingConfig(steps=2600),
-        ensemble=(BPE, UNIGRAM, HUGE_UNIGRAM, TREES, LARGE_UNIGRAM),
+        ensemble=(BPE, UNIGRAM, TREES),
+        pieces=PieceConfig(40_000),
         parser=ParserConfig(dimension=128, hidden=256),
         distillation=DistillationConfig(epochs=15, dropout=0.1),
         pseudo_words=900_000,
     ),
     "fast": Preset(
         training=TrainingConfig(steps=3000),
-        ensemble=(BPE, UNIGRAM, HUGE_UNIGRAM),
+        ensemble=(BPE, UNIGRAM),
+        pieces=PieceConfig(40_000),
         parser=ParserConfig(dimension=128, hidden=256),
         distillation=DistillationConfig(epochs=20, dropout=0.1),
         pseudo_words=600_000,
@@ -122,10 +130,12 @@ PRESETS = {
             max_word_length=16,
         ),
         TrainingConfig(steps=750, sequences=8, words_per_sequence=24, learning_rate=4e-3, warmup_steps=50),
-        (MorphemeConfig("bpe", 2000), MorphemeConfig("unigram", 2000, count_power=0.5)),
+        (MorphemeConfig("bpe", 2000),),
         ParserConfig(dimension=32, hidden=64, layers=2),
-        DistillationConfig(epochs=20, words_per_batch=512, max_words=30_000, dropout=0.1),
-        pseudo_words=20_000,
+        DistillationConfig(epochs=6, words_per_batch=512, learning_rate=5e-3, max_words=100_000, dropout=0.1),
+        pieces=PieceConfig(16_000),
+        pseudo_words=10_000,
+        pseudo_compounds=20_000,
         max_epochs=200,
     ),
     "paper": Preset(

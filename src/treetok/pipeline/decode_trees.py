@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ import safetensors
 import safetensors.numpy
 
 from treetok.errors import TreetokWarning
-from treetok.model.distillation.pseudo_words import pseudo_words
+from treetok.model.data.piece_model import PieceModel
+from treetok.model.distillation.pseudo_words import pseudo_compounds, pseudo_words
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
 from treetok.pipeline.artefacts import TREES, Format
@@ -42,6 +44,7 @@ class TreeDecoding:
     run: Run
     progress: Progress
     checkpoint_seconds: float = 60.0
+    pieces: PieceModel | None = None
 
     def decode(
         self,
@@ -53,7 +56,7 @@ class TreeDecoding:
     ) -> dict[str, list[int]]:
         """The negative depth of every split of every word. Stops after `seconds`; the remaining words at the end
         of the list get no trees."""
-        source = self.preset.trees(members, self.device)
+        source = self.preset.trees(members, self.device, self.pieces)
         began = saved = time.monotonic()
         parts = DepthParts(folder, words)
         per_batch = WORDS_PER_BATCH if math.isinf(seconds) else WORDS_PER_BATCH_WITH_A_LIMIT
@@ -121,8 +124,20 @@ def split_rows(flat: npt.NDArray[Any], sizes: Sequence[int]) -> Iterator[list[in
 
 
 def words_to_decode(counts: Mapping[str, int], max_word_length: int) -> list[str]:
-    """The words short enough for a chart, sorted by length."""
-    return sorted((w for w in counts if 1 < len(w) <= max_word_length), key=lambda word: (len(word), word))
+    """The words short enough for a chart, in alphabetical order: words of a batch then share many substrings."""
+    return sorted(word for word in counts if 1 < len(word) <= max_word_length)
+
+
+def strings_for_the_parser(preset: Preset, counts: Mapping[str, int], seed: int) -> list[str]:
+    """Pseudo-words, in no particular order."""
+    words = sorted(counts)
+    strings = pseudo_words(words, min(preset.pseudo_words, 2 * len(words)), seed) if preset.pseudo_words else []
+    longest = preset.model.max_word_length
+    compounds = pseudo_compounds(counts, min(preset.pseudo_compounds, len(words)), longest, seed)
+    # Time may run out: neither kind should come last.
+    strings = list(dict.fromkeys([*strings, *compounds]))
+    Random(seed).shuffle(strings)
+    return strings
 
 
 def decode_text(
@@ -157,16 +172,20 @@ def decode_all(
     preset = decoding.preset
     formats: dict[str, Format[Any]] = {TREES_FILE: TREES, PSEUDO_TREES_FILE: TREES}
     inputs = {**inputs, "decoding": dataclasses.asdict(preset.decoding), "pseudo_words": preset.pseudo_words}
+    if preset.pseudo_compounds:
+        inputs["pseudo_compounds"] = preset.pseudo_compounds
 
     def work() -> Made:
         folder = decoding.run.folder("trees")
         words = words_to_decode(counts, preset.model.max_word_length)
         trees = decoding.decode(folder and folder / "words", members, words, "decoding trees")
         pseudo: dict[str, list[int]] = {}
-        if preset.pseudo_words:
-            strings = pseudo_words(sorted(words), min(preset.pseudo_words, 2 * len(words)), seed)
+        strings = strings_for_the_parser(preset, {word: counts[word] for word in words}, seed)
+        if strings:
             place = folder and folder / "pseudo_words"
             seconds = budget.for_decoding()
+            # If not all can be decoded in time, those left out should not all begin with the same letters.
+            strings = sorted(strings) if math.isinf(seconds) else strings
             pseudo = decoding.decode(place, members, strings, "decoding pseudo-words", seconds)
         return {TREES_FILE: trees, PSEUDO_TREES_FILE: pseudo}, {"words": len(trees), "pseudo_words": len(pseudo)}
 

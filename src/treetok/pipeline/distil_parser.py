@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
+from treetok.model.data.piece_model import PieceModel
 from treetok.model.distillation.distil import prepare_distillation
 from treetok.model.distillation.trainer import DistillationReport, ParserTrainer
 from treetok.model.ensemble import EnsembleMember
@@ -33,6 +34,7 @@ def distil_parser(
     budget: Budget,
     progress: Progress,
     checkpoint_seconds: float,
+    pieces: PieceModel | None = None,
 ) -> tuple[ParserTrees, list[str]]:
     """The stage `parser`: the parser, and the words held out from its training."""
     formats: dict[str, Format[Any]] = {PARSER_FILE: PARSER, UNSEEN_FILE: STRINGS}
@@ -41,6 +43,7 @@ def distil_parser(
         "parser": dataclasses.asdict(preset.parser),
         "distillation": dataclasses.asdict(preset.distillation),
         "ensemble": [config.method for config in preset.ensemble],
+        "pieces": preset.pieces.size,
     }
 
     def work() -> Made:
@@ -49,7 +52,7 @@ def distil_parser(
         distillation = prepare_distillation(
             scores,
             {word: counts[word] for word in scores},
-            parser_morphemes(preset, members),
+            parser_morphemes(preset, members, pieces),
             preset.parser,
             preset.distillation,
             device,
@@ -86,10 +89,15 @@ def distil_parser(
     return artefacts[PARSER_FILE], artefacts[UNSEEN_FILE]
 
 
-def parser_morphemes(preset: Preset, members: Sequence[EnsembleMember]) -> MorphemeVocabulary:
-    """The morphemes that are features of the parser: those suggested by trees if a member has them, else all."""
+def parser_morphemes(
+    preset: Preset, members: Sequence[EnsembleMember], pieces: PieceModel | None = None
+) -> MorphemeVocabulary:
+    """The morphemes that are features of the parser: those suggested by trees if a member has them, which keeps the
+    parser small, else those of all members and the pieces."""
     from_trees = [m for m, config in zip(members, preset.ensemble, strict=True) if config.method == "trees"]
+    strings = {string for member in from_trees or members for string in member.morphemes.longer}
+    if pieces is not None and not from_trees:
+        strings |= {piece for piece in pieces.pieces if len(piece) > 1}
     return MorphemeVocabulary(
-        {character for member in members for character in member.morphemes.characters},
-        {string for member in from_trees or members for string in member.morphemes.longer},
+        {character for member in members for character in member.morphemes.characters}, strings
     )

@@ -13,6 +13,7 @@ from typing import Any
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary, find_morphemes
+from treetok.model.data.piece_model import PieceModel
 from treetok.model.device import free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.parser import stored_parser
@@ -46,6 +47,7 @@ class EnsembleTraining:
     sequence: reads the running words; called only if a member has to be trained.
     inputs: what identifies the text.
     decode: decodes the words of the text with the members trained so far; takes a stage name.
+    pieces: decoded together with the members, where recall is watched.
     """
 
     preset: Preset
@@ -59,6 +61,7 @@ class EnsembleTraining:
     watch: GoldWatch | None = None
     checkpoint_seconds: float = 60.0
     precompiling: Any = None
+    pieces: PieceModel | None = None
     _ahead: dict[int, Ahead[MorphemeVocabulary]] = field(default_factory=dict)
 
     @cached_property
@@ -94,6 +97,7 @@ class EnsembleTraining:
         if config.method == "trees":
             inputs["members"] = dict(sha256)
             inputs["decoding"] = dataclasses.asdict(self.preset.decoding)
+            inputs["pieces"] = dataclasses.asdict(self.preset.pieces)
 
         def work() -> Made:
             counts = chart_words(self.text.sequence, self.preset.model)
@@ -170,7 +174,8 @@ class EnsembleTraining:
             def report(news: StepReport) -> None:
                 recalls = {}
                 if self.watch is not None and news.validation is not None:
-                    source = self.preset.trees([*members, member_of(trainer, morphemes)], self.device)
+                    trained = [*members, member_of(trainer, morphemes)]
+                    source = self.preset.trees(trained, self.device, self.pieces)
                     recalls = self.watch.recalls(source, f"model {which}, step {news.step}")
                 if log is not None:
                     log.write(news, recalls)

@@ -1,5 +1,5 @@
-"""The stages of neural training in order: morphemes and members of the ensemble, trees, parser (unless that of the
-model is kept), lexicon."""
+"""The stages of neural training in order: pieces, morphemes and members of the ensemble, trees, parser (unless
+that of the model is kept), lexicon."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.config import ModelConfig
+from treetok.model.data.piece_model import PieceModel
 from treetok.model.device import chosen_device, computing_threads
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named
@@ -25,6 +26,7 @@ from treetok.pipeline.count_words import IDS, LEXICON_WORDS, WORDS, CountedText
 from treetok.pipeline.decode_trees import TREES_FILE, TreeDecoding, decode_all, decode_text
 from treetok.pipeline.distil_parser import distil_parser
 from treetok.pipeline.ensemble import EnsembleTraining
+from treetok.pipeline.find_pieces import piece_model
 from treetok.pipeline.gold_watch import GoldWatch
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.overrides import flat_settings, override, read_config
@@ -78,11 +80,13 @@ class NeuralTraining:
         with joined_processes(self.device) as device, computing_threads(device, options.threads):
             preset = self._for_text(text)
             budget.members, budget.is_distilled = len(preset.ensemble), preset.keeps_joint_parser
-            decoding = TreeDecoding(preset, device, run, self.progress, options.checkpoint_seconds)
+            pieces, sha256_of_pieces = piece_model(preset, text.sequence, in_text, run, self.progress)
+            decoding = TreeDecoding(preset, device, run, self.progress, options.checkpoint_seconds, pieces)
             self.progress.seconds_after = lambda seconds: budget.after_stage(run.current, seconds)
 
             def decode(stage: str, members: Sequence[EnsembleMember], sha256: dict[str, str]) -> Scores:
-                return decode_text(decoding, stage, members, {**in_text, "members": sha256}, letters)
+                inputs = {**in_text, "members": sha256, **sha256_of_pieces}
+                return decode_text(decoding, stage, members, inputs, letters)
 
             training = EnsembleTraining(
                 preset,
@@ -96,13 +100,19 @@ class NeuralTraining:
                 self.watch,
                 options.checkpoint_seconds,
                 start_precompiling(preset, device),
+                pieces,
             )
             members, sha256 = training.train_all()
-            inputs = {**in_text, "lexicon_words": text.sha256[LEXICON_WORDS], "members": sha256}
+            inputs = {
+                **in_text,
+                "lexicon_words": text.sha256[LEXICON_WORDS],
+                "members": sha256,
+                **sha256_of_pieces,
+            }
             decoded = decode_all(decoding, members, inputs, counts, options.seed, budget)
             if self.watch is not None and "trees" not in run.done_before:
-                self.watch.recalls(preset.trees(members, device), f"ensemble of {len(members)}")
-            parser, unseen = self._parser(preset, device, run, decoded, counts, members)
+                self.watch.recalls(preset.trees(members, device, pieces), f"ensemble of {len(members)}")
+            parser, unseen = self._parser(preset, device, run, decoded, counts, members, pieces)
         scores: dict[str, Sequence[float]] = dict(decoded[TREES_FILE])
         scores |= scores_of_words(parser, sorted(word for word in letters if word not in scores))
         kept = self._lexicon(run, decoded.sha256, scores, counts, parser)
@@ -122,13 +132,14 @@ class NeuralTraining:
         decoded: Artefacts,
         counts: Counter[str],
         members: Sequence[EnsembleMember],
+        pieces: PieceModel | None,
     ) -> tuple[ParserTrees, list[str]]:
         """The parser for words without stored trees, and the words held out from its training: the parser that was
         trained with the model, or the stage `parser`."""
         if not preset.keeps_joint_parser:
             seconds = self.options.checkpoint_seconds
             return distil_parser(
-                preset, device, run, decoded, counts, members, self.budget, self.progress, seconds
+                preset, device, run, decoded, counts, members, self.budget, self.progress, seconds, pieces
             )
         # There is one if an earlier run had other settings.
         run.records.pop("parser", None)
