@@ -92,8 +92,8 @@ def distil_parser(
 def parser_morphemes(
     preset: Preset, members: Sequence[EnsembleMember], pieces: PieceModel | None = None
 ) -> MorphemeVocabulary:
-    """The morphemes that are features of the parser: those suggested by trees if a member has them, which keeps the
-    parser small, else those of all members and the pieces."""
+    """The morphemes that are features of the parser: those suggested by trees if a member has them, so that the
+    parser stays small, else those of all members and the pieces."""
     from_trees = [m for m, config in zip(members, preset.ensemble, strict=True) if config.method == "trees"]
     strings = {string for member in from_trees or members for string in member.morphemes.longer}
     if pieces is not None and not from_trees:
