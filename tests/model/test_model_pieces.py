@@ -14,14 +14,22 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 pytest.importorskip("tokenizers")
 
-from piece_reference import log_string  # noqa: E402
+from piece_reference import log_string, segmentations  # noqa: E402
 from test_model_morphemes import SIZES, TEXTS  # noqa: E402
 
 from conftest import SAMPLE_FILES  # noqa: E402
 from treetok.errors import TreetokError  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.charts.piece_scores import piece_split_scores  # noqa: E402
-from treetok.model.data.piece_model import PRIOR_LETTERS, PieceConfig, PieceModel, find_pieces  # noqa: E402
+from treetok.model.data.piece_model import (  # noqa: E402
+    LEAST_EXPECTED,
+    PRIOR_LETTERS,
+    ROUNDS,
+    PieceConfig,
+    PieceModel,
+    find_pieces,
+    log_probabilities_of,
+)
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.distillation.pseudo_words import pseudo_compounds  # noqa: E402
 from treetok.span_table import spans_before_width  # noqa: E402
@@ -110,6 +118,32 @@ texts = [pathlib.Path(path).read_text("utf-8") for path in {list(map(str, SAMPLE
 counts = Counter(word for text in texts for word in text.split())
 print(hashlib.sha256(json.dumps(find_pieces(counts, PieceConfig(3000)).as_json()).encode()).hexdigest())
 """
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_probabilities_are_estimated_from_all_ways_to_cut_the_words(seed):
+    generator = random.Random(seed)
+    counts = {
+        "".join(generator.choices("abc", k=generator.randint(1, 6))): generator.randint(1, 9) for _ in range(9)
+    }
+    # A character that no piece has: its word is left out.
+    counts["abx"] = 5
+    strings = sorted(
+        {"a", "b", "c", *("".join(generator.choices("abc", k=generator.randint(2, 4))) for _ in range(6))}
+    )
+    probability = dict.fromkeys(strings, 1 / len(strings))
+    for _ in range(ROUNDS):
+        expected = dict.fromkeys(strings, 0.0)
+        for word, count in counts.items():
+            cuts = [cut for cut in segmentations(word) if probability.keys() >= set(cut)]
+            weights = [math.prod(probability[piece] for piece in cut) for cut in cuts]
+            for cut, weight in zip(cuts, weights, strict=True):
+                for piece in cut:
+                    expected[piece] += count * weight / sum(weights)
+        expected = {piece: max(times, LEAST_EXPECTED) for piece, times in expected.items()}
+        probability = {piece: times / sum(expected.values()) for piece, times in expected.items()}
+    found = log_probabilities_of(strings, counts)
+    assert found == pytest.approx({piece: math.log(p) for piece, p in probability.items()}, abs=1e-4)
 
 
 def test_the_number_of_cores_does_not_matter():
