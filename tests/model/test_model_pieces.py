@@ -21,14 +21,12 @@ from conftest import SAMPLE_FILES  # noqa: E402
 from treetok.errors import TreetokError  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.charts.piece_scores import piece_split_scores  # noqa: E402
+from treetok.model.data.piece_estimation import LEAST_EXPECTED, ROUNDS, log_probabilities_of  # noqa: E402
 from treetok.model.data.piece_model import (  # noqa: E402
-    LEAST_EXPECTED,
     PRIOR_LETTERS,
-    ROUNDS,
     PieceConfig,
     PieceModel,
     find_pieces,
-    log_probabilities_of,
 )
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.distillation.pseudo_words import pseudo_compounds  # noqa: E402

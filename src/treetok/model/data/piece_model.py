@@ -20,6 +20,7 @@ from treetok.corpus.characters import characters_by_count
 from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import dampened_counts
+from treetok.model.data.piece_estimation import log_probabilities_of
 
 # A letter is predicted from the two before it.
 ORDER = 3
@@ -28,12 +29,6 @@ PRIOR_LETTERS = 10.0
 SHORTEST_NEW_PIECE = 3
 # A character in no piece.
 UNKNOWN_CHARACTER = -20.0
-# The trainer of Unigram always finds the same pieces, but their probabilities differ a little from run to run, as
-# it adds up in no fixed order. So they are estimated anew, in a few rounds.
-ROUNDS = 4
-# Of a piece that no likely cut of any word has.
-LEAST_EXPECTED = 1e-3
-DECIMALS = 4
 
 
 @dataclass(frozen=True)
@@ -131,45 +126,3 @@ def find_pieces(word_counts: Mapping[str, int], config: PieceConfig) -> PieceMod
         for width in range(1, min(ORDER, end) + 1)
     )
     return PieceModel(pieces, dict(sorted(ngrams.items())), config.new_pieces)
-
-
-def log_probabilities_of(pieces: Sequence[str], word_counts: Mapping[str, int]) -> dict[str, float]:
-    """Log-probabilities that make the words likely: some rounds of expectation maximisation from a uniform start.
-
-    >>> log_probabilities_of(["a", "b", "ab"], {"ab": 3, "b": 1})
-    {'a': -4.8936, 'b': -1.3641, 'ab': -0.3053}
-    """
-    words = sorted(word_counts)
-    probability = dict.fromkeys(pieces, 1 / max(len(pieces), 1))
-    longest = max(map(len, pieces), default=0)
-    for _ in range(ROUNDS):
-        expected = dict.fromkeys(pieces, 0.0)
-        for word in words:
-            add_expected(expected, word, word_counts[word], probability, longest)
-        expected = {piece: max(times, LEAST_EXPECTED) for piece, times in expected.items()}
-        total = math.fsum(expected.values())
-        probability = {piece: times / total for piece, times in expected.items()}
-    return {piece: round(math.log(p), DECIMALS) for piece, p in probability.items()}
-
-
-def add_expected(
-    expected: dict[str, float], word: str, count: int, probability: Mapping[str, float], longest: int
-) -> None:
-    """Add how often each piece is expected in the cuts of a word, times its count (forward-backward algorithm)."""
-    n = len(word)
-    spans = [
-        (start, end, piece, probability[piece])
-        for end in range(1, n + 1)
-        for start in range(max(end - longest, 0), end)
-        if (piece := word[start:end]) in probability
-    ]
-    # The sum over all cuts of the letters before and after each place.
-    before, after = [1.0] + [0.0] * n, [0.0] * n + [1.0]
-    for start, end, _, p in spans:
-        before[end] += before[start] * p
-    for start, end, _, p in reversed(spans):
-        after[start] += p * after[end]
-    # 0 if the word has a character that no piece has.
-    if before[n] > 0:
-        for start, end, piece, p in spans:
-            expected[piece] += count * before[start] * p * after[end] / before[n]
