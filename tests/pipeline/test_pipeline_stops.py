@@ -89,8 +89,9 @@ def test_a_run_stopped_in_any_stage_gives_the_same_tokenizer(corpus, uninterrupt
         how = SIGNALS[number % 3]
         watch = InStage(out, stage, seconds[stage], rng)
         status, errors = run(command(corpus, out, *CHECKPOINTS, "--resume"), watch, how)
-        # Python itself may be interrupted while it starts.
-        assert "Traceback" not in errors or stage == "start"
+        # Python itself may be interrupted while it starts and imports modules, also in the turn of a stage that an
+        # earlier run had begun.
+        assert "Traceback" not in errors or stage == "start" or "<frozen importlib" in errors
         left = [name for name in record_of(out)["started"] if name not in record_of(out)["stages"]]
         stops.append((stage, how.name, status, left))
         if status == 0:
