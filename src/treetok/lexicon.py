@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from treetok.batched_depths import depths_of_words
 from treetok.errors import TreetokError
 from treetok.text.word_limit import LONGEST_WORD
-from treetok.tree import split_depths
 
 
 class Lexicon:
@@ -40,11 +40,8 @@ class Lexicon:
     @classmethod
     def from_scores(cls, scores: Mapping[str, Sequence[float]]) -> Lexicon:
         words = sorted(scores)
-        depths = bytearray()
-        for word in words:
-            depths += bytes(split_depths(scores[word]))
         lengths = np.array([len(word) for word in words], dtype=np.uint8)
-        return cls("".join(words), lengths, np.frombuffer(bytes(depths), dtype=np.uint8))
+        return cls("".join(words), lengths, depths_of_words([scores[word] for word in words]))
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
+from treetok.batched_depths import depths_of_words
 from treetok.corpus.characters import covering_characters
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
@@ -16,7 +18,7 @@ from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import Profile, check_encodable
 from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
-from treetok.tree import split_depths, with_leading_space
+from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 
 WORDS_PER_BATCH, WORDS_PER_THREAD = 20_000, 2_000
@@ -188,6 +190,9 @@ def without_redundant_words(
     # The scores of a word depend on nothing but the word, so that threads change nothing but the time.
     with ThreadPoolExecutor(threads) as pool:
         of_batches = list(pool.map(parser.split_scores, batches))
-    pairs = zip(rare, (of_word for of_batch in of_batches for of_word in of_batch), strict=True)
-    redundant = {word for word, of_parser in pairs if split_depths(of_parser) == split_depths(scores[word])}
+    of_parser = depths_of_words([of_word for of_batch in of_batches for of_word in of_batch])
+    of_words = depths_of_words([scores[word] for word in rare])
+    ends = accumulate((len(word) - 1 for word in rare), initial=0)
+    is_same = (of_parser == of_words).tolist()
+    redundant = {word for word, (start, end) in zip(rare, pairwise(ends), strict=True) if all(is_same[start:end])}
     return [word for word in words if word not in redundant]
