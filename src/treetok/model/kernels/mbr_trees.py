@@ -30,7 +30,7 @@ def _add_expected_spans(
 ):
     lane = tl.program_id(0) * BW + tl.arange(0, BW)
     word = tl.load(order + lane, mask=lane < W, other=0)
-    n = tl.load(length + word, mask=lane < W, other=0)
+    n = tl.load(length + word, mask=lane < W, other=0).to(tl.int32)
     first = tl.load(first_span + word, mask=lane < W, other=0)
     longest = tl.max(n, 0)
     tl.store(own + first + _spans_before(n, n), 1.0, mask=n > 0)
@@ -81,7 +81,7 @@ def _best_trees(
 ):
     lane = tl.program_id(0) * BW + tl.arange(0, BW)
     word = tl.load(order + lane, mask=lane < W, other=0)
-    n = tl.load(length + word, mask=lane < W, other=0)
+    n = tl.load(length + word, mask=lane < W, other=0).to(tl.int32)
     first = tl.load(first_span + word, mask=lane < W, other=0)
     longest = tl.max(n, 0)
     # Bottom up: the value of the best tree over every span, and by how much it is ahead of any other.
@@ -106,7 +106,7 @@ def _best_trees(
                 better = of_split > highest
                 second = tl.where(better, highest, tl.maximum(second, of_split))
                 least_margin = tl.where(better, of_parts, least_margin)
-                left_width = tl.where(better, k, left_width)
+                left_width = tl.where(better, k, left_width).to(tl.int32)
                 highest = tl.where(better, of_split, highest)
             span = before + start
             tl.store(value + span, highest + tl.load(expected + span, mask=alive, other=0.0), mask=alive)
@@ -124,10 +124,10 @@ def _best_trees(
             span = before + start
             depth = tl.load(depth_of + span, mask=alive, other=-1)
             in_tree = alive & (depth >= 0)
-            k = tl.load(best + span, mask=in_tree, other=1)
-            tl.store(depths + word * row + start + k - 1, depth.to(tl.uint8), mask=in_tree)
-            tl.store(depth_of + first + _spans_before(n, k) + start, depth + 1, mask=in_tree)
-            tl.store(depth_of + first + _spans_before(n, width - k) + start + k, depth + 1, mask=in_tree)
+            chosen = tl.load(best + span, mask=in_tree, other=1)
+            tl.store(depths + word * row + start + chosen - 1, depth.to(tl.uint8), mask=in_tree)
+            tl.store(depth_of + first + _spans_before(n, chosen) + start, depth + 1, mask=in_tree)
+            tl.store(depth_of + first + _spans_before(n, width - chosen) + start + chosen, depth + 1, mask=in_tree)
 
 
 def by_length(substrings: BatchSubstrings) -> Tensor:
