@@ -166,7 +166,9 @@ def feed_forward(
     rows, d = x.shape
     # Without buffers nothing is written to them.
     y, rstd_y, rstd_out = (out, out, out) if kept is None else (kept.y, kept.rstd_y, kept.rstd_out)
-    _feed_forward[(blocks_of(rows),)](
+    # In 32 bits, more would not fit into the shared memory of most GPUs.
+    rows_per_block, stages = (ROWS_PER_BLOCK, 3) if x.dtype.itemsize == 2 else (ROWS_PER_BLOCK // 2, 1)
+    _feed_forward[(triton.cdiv(rows, rows_per_block),)](
         x,
         mixed,
         weights.attended_DD,
@@ -182,11 +184,11 @@ def feed_forward(
         rows,
         D=d,
         H=len(weights.hidden_HD),
-        BM=ROWS_PER_BLOCK,
+        BM=rows_per_block,
         BH=min(HIDDEN_FORWARD, len(weights.hidden_HD)),
         KEPT=kept is not None,
         num_warps=4,
-        num_stages=3,
+        num_stages=stages,
     )
 
 
