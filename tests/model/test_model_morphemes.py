@@ -8,7 +8,9 @@ import pytest
 
 pytest.importorskip("tokenizers")
 
+from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes
+from treetok.model.data.piece_model import PieceConfig
 from treetok.pipeline.morphs_from_trees import morphs_of_trees
 from treetok.tree import split_depths
 
@@ -60,3 +62,10 @@ def test_trees_of_every_text_suggest_morphemes_or_none(name):
     for size in SIZES:
         found = morphs_of_trees(scores, counts, size)
         assert all(len(string) > 1 for string in found) and len(found) <= size
+
+
+@pytest.mark.parametrize("power", [-0.1, 1.5, float("nan")])
+@pytest.mark.parametrize("config", [MorphemeConfig, PieceConfig])
+def test_counts_to_no_other_power(config, power):
+    with pytest.raises(TreetokError, match="count_power must be between 0 and 1"):
+        config(count_power=power)

@@ -75,6 +75,12 @@ class MorphemeConfig:
     def __post_init__(self) -> None:
         if min(self.size, self.max_characters) < 1:
             raise TreetokError("a morpheme vocabulary must have at least one string")
+        check_count_power(self.count_power)
+
+
+def check_count_power(power: float) -> None:
+    if not 0 <= power <= 1:
+        raise TreetokError(f"count_power must be between 0 and 1, not {power}")
 
 
 def find_morphemes(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from treetok.corpus.characters import characters_by_count
 from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
-from treetok.model.data.morpheme_vocabulary import dampened_counts
+from treetok.model.data.morpheme_vocabulary import check_count_power, dampened_counts
 from treetok.model.data.piece_estimation import log_probabilities_of
 
 # A letter is predicted from the two before it.
@@ -46,6 +46,7 @@ class PieceConfig:
     def __post_init__(self) -> None:
         if self.size < 0:
             raise TreetokError(f"the number of pieces must be at least 0, not {self.size}")
+        check_count_power(self.count_power)
         if not 0 <= self.new_pieces < 1:
             raise TreetokError(f"new_pieces must be at least 0 and below 1, not {self.new_pieces}")
 
