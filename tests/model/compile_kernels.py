@@ -67,8 +67,9 @@ KERNELS = [
     ),
 ]
 
-for kernel, types, constants in KERNELS:
-    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
-    source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
-    compiled = triton_compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 1})
-    print(kernel.__name__, len(compiled.asm["cubin"]))
+if __name__ == "__main__":
+    for kernel, types, constants in KERNELS:
+        signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
+        source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
+        compiled = triton_compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 1})
+        print(kernel.__name__, len(compiled.asm["cubin"]))
