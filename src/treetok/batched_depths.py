@@ -15,10 +15,10 @@ import numpy.typing as npt
 WORDS_PER_BATCH = 50_000
 
 
-def depths_of_words(scores_of_words: Sequence[Any]) -> npt.NDArray[np.uint8]:
+def batch_split_depths(scores_of_words: Sequence[Any]) -> npt.NDArray[np.uint8]:
     """The depths of all splits of all words, one word after the other.
 
-    >>> depths_of_words([[0.3, 0.9, 0.1], [], [2, 1]]).tolist()
+    >>> batch_split_depths([[0.3, 0.9, 0.1], [], [2, 1]]).tolist()
     [1, 0, 1, 0, 1]
     """
     splits = np.array([len(scores) for scores in scores_of_words], dtype=np.int64)

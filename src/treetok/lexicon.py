@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from treetok.batched_depths import depths_of_words
+from treetok.batched_depths import batch_split_depths
 from treetok.errors import TreetokError
 from treetok.text.word_limit import LONGEST_WORD
 
@@ -41,7 +41,7 @@ class Lexicon:
     def from_scores(cls, scores: Mapping[str, Sequence[float]]) -> Lexicon:
         words = sorted(scores)
         lengths = np.array([len(word) for word in words], dtype=np.uint8)
-        return cls("".join(words), lengths, depths_of_words([scores[word] for word in words]))
+        return cls("".join(words), lengths, batch_split_depths([scores[word] for word in words]))
 
     def __len__(self) -> int:
         return len(self.lengths)

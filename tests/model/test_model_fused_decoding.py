@@ -13,8 +13,9 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from treetok.model import fused_decoding  # noqa: E402
-from treetok.model.charts.batch_substrings import BatchSubstrings, MorphemeIndex  # noqa: E402
+from treetok.model.charts.batch_substrings import BatchSubstrings  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.charts.morpheme_index import MorphemeIndex  # noqa: E402
 from treetok.model.charts.piece_index import PieceIndex  # noqa: E402
 from treetok.model.charts.piece_scores import piece_split_scores  # noqa: E402
 from treetok.model.config import CompositionConfig  # noqa: E402
@@ -63,7 +64,7 @@ MEMBERS = [
 
 
 PIECES = PieceModel(
-    {"a": -3.0, "b": -2.5, "s": -2.0, "abac": -4.0, "us": -3.5, "cab": -5.0},
+    {"a": -3.0, "b": -23.5, "s": -2.0, "abac": -4.0, "us": -3.5, "cab": -5.0},
     {"a": 5, "b": 3, "c": 3, "s": 1, "ab": 4, "ba": 2, "ac": 3, "aba": 2, "cus": 1, "us": 1},
     new_pieces=0.1,
 )

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from treetok.model.charts.batch_substrings import BatchSubstrings, MorphemeIndex
+from treetok.model.charts.batch_substrings import BatchSubstrings
+from treetok.model.charts.morpheme_index import MorphemeIndex
 from treetok.model.charts.piece_index import PieceIndex
 from treetok.model.data.piece_model import PieceModel
 from treetok.model.decoding import DecodingConfig

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from treetok.batched_depths import depths_of_words
+from treetok.batched_depths import batch_split_depths
 from treetok.corpus.characters import covering_characters
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
@@ -190,8 +190,8 @@ def without_redundant_words(
     # The scores of a word depend on nothing but the word, so that threads change nothing but the time.
     with ThreadPoolExecutor(threads) as pool:
         of_batches = list(pool.map(parser.split_scores, batches))
-    of_parser = depths_of_words([of_word for of_batch in of_batches for of_word in of_batch])
-    of_words = depths_of_words([scores[word] for word in rare])
+    of_parser = batch_split_depths([of_word for of_batch in of_batches for of_word in of_batch])
+    of_words = batch_split_depths([scores[word] for word in rare])
     ends = accumulate((len(word) - 1 for word in rare), initial=0)
     is_same = (of_parser == of_words).tolist()
     redundant = {word for word, (start, end) in zip(rare, pairwise(ends), strict=True) if all(is_same[start:end])}

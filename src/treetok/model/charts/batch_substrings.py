@@ -1,4 +1,4 @@
-"""The distinct substrings of words, found on the device, with the parts of each and the morphemes among them.
+"""The distinct substrings of words, found on the device, with the parts of each and given strings among them.
 
 `tabulate_substrings` does this once for the words of a text. When trees are decoded, batch after batch, sorting on
 the CPU would take longer than all that follows. Strings are compared by 64-bit hashes, polynomials in the hashes
@@ -17,14 +17,9 @@ import torch
 from torch import Tensor
 
 from treetok.model.charts.span_index import SpanIndex, to_device
-from treetok.model.data.morpheme_vocabulary import EMPTY, UNKNOWN_CHARACTER, MorphemeVocabulary
 from treetok.span_table import HASH_BASE, character_hashes, string_hashes
 
 BASE = int(np.int64(np.uint64(HASH_BASE).view(np.int64)))
-
-
-def lengths_of(strings: Sequence[str], device: torch.device | str) -> Tensor:
-    return to_device(np.fromiter(map(len, strings), dtype=np.int64, count=len(strings)), device)
 
 
 @dataclass(frozen=True)
@@ -48,7 +43,7 @@ class BatchSubstrings:
 
     @classmethod
     def of_words(cls, words: Sequence[str], device: torch.device | str) -> BatchSubstrings:
-        lengths_W = lengths_of(words, device)
+        lengths_W = to_device(np.array([len(word) for word in words], dtype=np.int64), device)
         spans = SpanIndex(lengths_W)
         codes = to_device(character_hashes(words).view(np.int64), device)
         word = torch.repeat_interleave(torch.arange(len(words), device=codes.device), lengths_W)
@@ -93,20 +88,15 @@ class BatchSubstrings:
         return torch.cat([widths.new_zeros(1), torch.cumsum(widths, 0)])
 
 
-class MorphemeIndex:
-    """The ids of morphemes by the hash of their string, as `MorphemeVocabulary.ids`."""
+class StringIndex:
+    """A list of distinct strings, by their hashes."""
 
-    def __init__(self, morphemes: MorphemeVocabulary, device: torch.device | str) -> None:
-        hashes = string_hashes([*morphemes.characters, *morphemes.longer]).view(np.int64)
-        self.hashes, order = to_device(hashes, device).sort()
-        # The id of a string is its place among characters and longer strings, after EMPTY and UNKNOWN_CHARACTER.
-        self.ids = order + 2
+    def __init__(self, strings: Sequence[str], device: torch.device | str) -> None:
+        self._hashes, self._order = to_device(string_hashes(strings).view(np.int64), device).sort()
 
-    def of_substrings(self, substrings: BatchSubstrings) -> Tensor:
-        """The id of every substring."""
-        is_character = torch.arange(len(substrings), device=self.hashes.device) < substrings.width_starts[1]
-        otherwise = torch.where(is_character, UNKNOWN_CHARACTER, EMPTY)
-        if not len(self.hashes):
-            return otherwise
-        place = torch.searchsorted(self.hashes, substrings.hash_U).clamp(max=len(self.hashes) - 1)
-        return torch.where(self.hashes[place] == substrings.hash_U, self.ids[place], otherwise)
+    def places(self, substrings: BatchSubstrings) -> Tensor:
+        """The place of every substring in the list, [U]; -1 for those that are not in it."""
+        if not len(self._hashes):
+            return torch.full_like(substrings.hash_U, -1)
+        at = torch.searchsorted(self._hashes, substrings.hash_U).clamp(max=len(self._hashes) - 1)
+        return torch.where(self._hashes[at] == substrings.hash_U, self._order[at], -1)

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from treetok.model.charts.batch_substrings import BatchSubstrings
+from treetok.model.charts.batch_substrings import BatchSubstrings, StringIndex
 from treetok.model.charts.span_index import to_device
 from treetok.model.data.piece_model import ORDER, SHORTEST_NEW_PIECE, UNKNOWN_CHARACTER, PieceModel
-from treetok.span_table import string_hashes
 
 
 class PieceIndex:
@@ -23,9 +22,9 @@ class PieceIndex:
 
     def __init__(self, model: PieceModel, device: torch.device | str) -> None:
         self.model = model
-        hashes = to_device(string_hashes(list(model.pieces)).view(np.int64), device)
-        self.hashes, order = hashes.sort()
-        self.log_known = to_device(np.array(list(model.pieces.values()), dtype=np.float32), device)[order]
+        self._strings = StringIndex(list(model.pieces), device)
+        # With an entry at the end for strings that are no piece.
+        self._log_known = to_device(np.array([*model.pieces.values(), -np.inf], dtype=np.float32), device)
 
     def split_scores(self, words: Sequence[str], substrings: BatchSubstrings) -> Tensor:
         """The score of every split is the log-probability of the two halves: [P], in the order of
@@ -46,11 +45,9 @@ class PieceIndex:
     def log_probabilities(self, words: Sequence[str], substrings: BatchSubstrings) -> Tensor:
         """The log-probability of every substring as one piece, [U]; -inf if it can be none."""
         characters, share = substrings.width_starts[1], self.model.new_pieces
-        log_U = torch.full((len(substrings),), -torch.inf, device=substrings.hash_U.device)
-        log_U[:characters] = UNKNOWN_CHARACTER
-        if len(self.hashes):
-            place = torch.searchsorted(self.hashes, substrings.hash_U).clamp(max=len(self.hashes) - 1)
-            log_U = torch.where(self.hashes[place] == substrings.hash_U, self.log_known[place], log_U)
+        place_U = self._strings.places(substrings)
+        log_U = self._log_known[place_U]
+        log_U[:characters].masked_fill_(place_U[:characters] < 0, UNKNOWN_CHARACTER)
         if share:
             log_U = log_U + math.log1p(-share)
             new = substrings.width_starts[min(SHORTEST_NEW_PIECE - 1, substrings.widest)]

@@ -100,11 +100,11 @@ def prepare_distillation(
     torch.manual_seed(config.seed)
     parser = Parser(sizes, morphemes, config.dropout).to(device)
     if torch.device(device).type == "cuda":
-        parser.operations = fused_operations(sizes)
+        parser.operations = fused_parser_operations(sizes)
     return Distillation(ParserTrainer(parser, data, learned, watched, config), morphemes, unseen, teacher)
 
 
-def fused_operations(sizes: ParserConfig) -> ParserOperations:
+def fused_parser_operations(sizes: ParserConfig) -> ParserOperations:
     """Kernels where Triton is there and supports these sizes; its tiles have power-of-two sizes."""
     try:
         from treetok.model.kernels.morpheme_sums import morpheme_sums
