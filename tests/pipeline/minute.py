@@ -5,6 +5,7 @@ import sys
 
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
+from treetok.model.decoding import DecodingConfig
 from treetok.model.distillation.trainer import DistillationConfig
 from treetok.model.network.parser import ParserConfig
 from treetok.model.presets import Preset
@@ -20,6 +21,7 @@ MINUTE = Preset(
     (MorphemeConfig("unigram", 150, count_power=0.5), MorphemeConfig("bpe", 100)),
     ParserConfig(dimension=8, heads=2, hidden=16, layers=1),
     DistillationConfig(epochs=2, words_per_batch=128),
+    DecodingConfig(max_word_length=9),
 )
 
 # The same for the command, which takes settings of `tiny`, and a little longer: there must be time to stop it.
@@ -30,6 +32,7 @@ SETTINGS = {
     "model.composition.inside_layers": 1,
     "model.language_model.layers": 1,
     "model.max_word_length": 12,
+    "decoding.max_word_length": 12,
     "training.steps": 60,
     "training.sequences": 4,
     "training.words_per_sequence": 8,

@@ -135,6 +135,18 @@ def test_known_words_have_the_trees_of_the_ensemble_and_others_those_of_the_pars
     assert top == int(np.argmax(from_parser))
 
 
+def test_words_too_long_to_train_on_may_be_decoded(tmp_path):
+    tokenizer = train(
+        [TEXT, "walkingwalking walkingwalking"], directory=tmp_path, settings={"decoding.max_word_length": 14}
+    )
+    decoded = load_trees((tmp_path / "trees.safetensors").read_bytes())
+    assert tokenizer.tree("walkingwalking").scores() == decoded["walkingwalking"]
+    figures = tokenizer.settings["stages"]["trees"]
+    assert (figures["longer_words"], figures["longer_words_share_of_text"]) == (0, 0)
+    with pytest.raises(TreetokError, match=r"decoding\.max_word_length must be at least 2, not 1"):
+        train([TEXT], settings={"decoding.max_word_length": 1})
+
+
 def test_the_parser_learns_from_pseudo_words_too():
     without, with_them = (train([TEXT], settings={"pseudo_words": strings}) for strings in (0, 40))
     strings = [tokenizer.settings["stages"]["trees"]["pseudo_words"] for tokenizer in (without, with_them)]

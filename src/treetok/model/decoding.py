@@ -52,18 +52,23 @@ class DecodingConfig:
     own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
         parts, so their scores mean little.
     temperature: the scores of composition models are divided by it before the softmax.
+    max_word_length: longer words get the parser's trees. It may exceed that of training, since longer strings are
+        composed like shorter ones; the work grows with its cube.
     """
 
     mbr: bool = True
     own_morpheme: bool = False
     temperature: float = 2.0
+    max_word_length: int = 32
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise TreetokError(f"temperature must be above 0, not {self.temperature!r}")
+        if self.max_word_length < 2:
+            raise TreetokError(f"decoding.max_word_length must be at least 2, not {self.max_word_length!r}")
 
 
-GREEDY = DecodingConfig(mbr=False, own_morpheme=True, temperature=1.0)
+GREEDY = DecodingConfig(mbr=False, own_morpheme=True, temperature=1.0, max_word_length=20)
 
 
 def inside_level(

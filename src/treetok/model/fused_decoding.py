@@ -7,6 +7,7 @@ decoded again in 32 bits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,27 @@ from treetok.model.kernels.mbr_trees import add_expected_spans, best_trees
 SPLITS_PER_BATCH = 16_000_000
 # A tree is decoded again if it is not ahead by this much, in expected spans per member (docs/lab-notes.md).
 NEAR_TIE = 0.002
+
+
+Results = tuple[Sequence[int], list[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
+
+
+class OnTheWay:
+    """A tensor that is copied from the device as soon as it is computed, without waiting for what comes after."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        on_gpu = tensor.device.type == "cuda"
+        self._copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=on_gpu)
+        self._copy.copy_(tensor, non_blocking=True)
+        self._copied = torch.cuda.Event() if on_gpu else None  # type: ignore[no-untyped-call]
+        if self._copied is not None:
+            self._copied.record()
+
+    def array(self) -> npt.NDArray[Any]:
+        if self._copied is not None:
+            self._copied.synchronize()
+        array: npt.NDArray[Any] = self._copy.numpy()
+        return array
 
 
 class FusedTrees:
@@ -61,16 +83,20 @@ class FusedTrees:
         return found
 
     @torch.no_grad()
-    def _decode(
-        self, words: Sequence[str], order: Sequence[int], dtype: torch.dtype
-    ) -> Iterator[tuple[Sequence[int], list[npt.NDArray[np.float32]], npt.NDArray[np.float32]]]:
+    def _decode(self, words: Sequence[str], order: Sequence[int], dtype: torch.dtype) -> Iterator[Results]:
         """Batch by batch: the numbers of words, their trees, and how far each is ahead of the next best."""
         options = self.morph_overriding, self.decoding.own_morpheme
         scorers = [InsideScores(member.composition, *options, dtype) for member in self.members]
+        before: tuple[Sequence[int], list[str], list[OnTheWay]] | None = None
         for numbers in limited_batches(order, [len(word) for word in words], SPLITS_PER_BATCH):
             batch = [words[number] for number in numbers]
-            depths, margins = self._best_trees(scorers, batch)
-            yield numbers, as_scores(depths.cpu().numpy(), batch), margins.cpu().numpy()
+            found = [OnTheWay(tensor) for tensor in self._best_trees(scorers, batch)]
+            # While the device works on this batch, the trees of the one before are taken over.
+            if before is not None:
+                yield results_of(*before)
+            before = numbers, batch, found
+        if before is not None:
+            yield results_of(*before)
 
     def _best_trees(self, scorers: Sequence[InsideScores], words: list[str]) -> tuple[Tensor, Tensor]:
         substrings = BatchSubstrings.of_words(words, self.device)
@@ -81,6 +107,11 @@ class FusedTrees:
         if self._pieces is not None:
             add_expected_spans(substrings, self._pieces.split_scores(words, substrings), 1.0, expected_S)
         return best_trees(substrings, expected_S)
+
+
+def results_of(numbers: Sequence[int], words: Sequence[str], found: Sequence[OnTheWay]) -> Results:
+    depths, margins = (on_the_way.array() for on_the_way in found)
+    return numbers, as_scores(depths, words), margins
 
 
 def limited_batches(order: Sequence[int], lengths: Sequence[int], most_splits: int) -> Iterator[Sequence[int]]:

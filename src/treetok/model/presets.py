@@ -106,9 +106,14 @@ UNIGRAM = MorphemeConfig("unigram", 10_000, count_power=0.5)
 # Strings suggested by the trees of the members before it.
 TREES = MorphemeConfig("trees", 24_000)
 
+# Large batches share most of their words, and long words have most of the splits (docs/lab-notes.md).
+MODEL = ModelConfig(max_word_length=14)
+TRAINING = TrainingConfig(steps=1300, sequences=512, learning_rate=2e-3, warmup_steps=150)
+
 PRESETS = {
     "best": Preset(
-        training=TrainingConfig(steps=2600),
+        MODEL,
+        TRAINING,
         ensemble=(BPE, UNIGRAM, TREES),
         pieces=PieceConfig(40_000),
         parser=ParserConfig(dimension=128, hidden=256),
@@ -116,7 +121,8 @@ PRESETS = {
         pseudo_words=900_000,
     ),
     "fast": Preset(
-        training=TrainingConfig(steps=3000),
+        MODEL,
+        TRAINING,
         ensemble=(BPE, UNIGRAM),
         pieces=PieceConfig(40_000),
         parser=ParserConfig(dimension=128, hidden=256),
@@ -133,6 +139,7 @@ PRESETS = {
         (MorphemeConfig("bpe", 2000),),
         ParserConfig(dimension=32, hidden=64, layers=2),
         DistillationConfig(epochs=6, words_per_batch=512, learning_rate=5e-3, max_words=100_000, dropout=0.1),
+        DecodingConfig(max_word_length=16),
         pieces=PieceConfig(16_000),
         pseudo_words=10_000,
         pseudo_compounds=20_000,

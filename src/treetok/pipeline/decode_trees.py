@@ -30,7 +30,7 @@ from treetok.progress import Progress
 from treetok.storage.atomic import save_atomically
 
 # Trees are saved, and progress is shown, between batches only: as many words as are decoded at once.
-WORDS_PER_BATCH = {"cpu": 4_000, "cuda": 50_000}
+WORDS_PER_BATCH = {"cpu": 4_000, "cuda": 200_000}
 WORDS_PER_BATCH_WITH_A_LIMIT = {"cpu": 1_000, "cuda": 10_000}
 TREES_FILE, PSEUDO_TREES_FILE = "trees.safetensors", "pseudo_trees.safetensors"
 
@@ -128,11 +128,24 @@ def words_to_decode(counts: Mapping[str, int], max_word_length: int) -> list[str
     return sorted(word for word in counts if 1 < len(word) <= max_word_length)
 
 
+def figures_of_longer_words(counts: Mapping[str, int], max_word_length: int) -> dict[str, Any]:
+    """How many words are too long to be decoded, and their share of the running words.
+
+    >>> figures_of_longer_words({"tree": 2, "tokenizer": 1, "tokens": 1}, 5)
+    {'longer_words': 2, 'longer_words_share_of_text': 0.5}
+    """
+    longer = [count for word, count in counts.items() if len(word) > max_word_length]
+    return {
+        "longer_words": len(longer),
+        "longer_words_share_of_text": round(sum(longer) / max(sum(counts.values()), 1), 6),
+    }
+
+
 def strings_for_the_parser(preset: Preset, counts: Mapping[str, int], seed: int) -> list[str]:
     """Pseudo-words, in no particular order."""
     words = sorted(counts)
     strings = pseudo_words(words, min(preset.pseudo_words, 2 * len(words)), seed) if preset.pseudo_words else []
-    longest = preset.model.max_word_length
+    longest = preset.decoding.max_word_length
     compounds = pseudo_compounds(counts, min(preset.pseudo_compounds, len(words)), longest, seed)
     # Time may run out: neither kind should come last.
     strings = list(dict.fromkeys([*strings, *compounds]))
@@ -149,7 +162,7 @@ def decode_text(
 ) -> dict[str, Sequence[float]]:
     """A separate stage: trees decoded with only some members of the ensemble."""
     file = f"{stage}.safetensors"
-    words = words_to_decode(counts, decoding.preset.model.max_word_length)
+    words = words_to_decode(counts, decoding.preset.decoding.max_word_length)
 
     def work() -> Made:
         trees = decoding.decode(decoding.run.folder(stage), members, words, "decoding trees")
@@ -177,7 +190,7 @@ def decode_all(
 
     def work() -> Made:
         folder = decoding.run.folder("trees")
-        words = words_to_decode(counts, preset.model.max_word_length)
+        words = words_to_decode(counts, preset.decoding.max_word_length)
         trees = decoding.decode(folder and folder / "words", members, words, "decoding trees")
         pseudo: dict[str, list[int]] = {}
         strings = strings_for_the_parser(preset, {word: counts[word] for word in words}, seed)
@@ -187,7 +200,9 @@ def decode_all(
             # If not all can be decoded in time, those left out should not all begin with the same letters.
             strings = sorted(strings) if math.isinf(seconds) else strings
             pseudo = decoding.decode(place, members, strings, "decoding pseudo-words", seconds)
-        return {TREES_FILE: trees, PSEUDO_TREES_FILE: pseudo}, {"words": len(trees), "pseudo_words": len(pseudo)}
+        figures: dict[str, Any] = {"words": len(trees), "pseudo_words": len(pseudo)}
+        figures |= figures_of_longer_words(counts, preset.decoding.max_word_length)
+        return {TREES_FILE: trees, PSEUDO_TREES_FILE: pseudo}, figures
 
     artefacts = decoding.run.stage("trees", inputs, formats, work)
     budget.is_decoded = True

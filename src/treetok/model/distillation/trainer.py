@@ -55,7 +55,7 @@ class DistillationConfig:
     max_words: int = 2_000_000
     count_power: float = 0.0
     learn_subtrees: bool = False
-    max_word_length: int = 24
+    max_word_length: int = 32
     seed: int = 0
 
     def __post_init__(self) -> None:

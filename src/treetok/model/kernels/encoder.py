@@ -53,7 +53,8 @@ class EncoderForward:
         for weights in self.layers:
             torch.mm(x.view(-1, d), weights.qkv_FD.t(), out=qkv.view(-1, 3 * d))
             attention.attend(qkv, weights.qkv_bias_TF, mixed, self.heads)
-            feed_forward.feed_forward(x.view(-1, d), mixed.view(-1, d), weights, x.view(-1, d))
+            apply = feed_forward.plain_feed_forward if x.dtype == torch.float32 else feed_forward.feed_forward
+            apply(x.view(-1, d), mixed.view(-1, d), weights, x.view(-1, d))
         return x
 
 

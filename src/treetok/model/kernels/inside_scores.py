@@ -7,6 +7,7 @@ Shapes: U substrings, C cells, K splits of each, P splits in total, N pairs of a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,7 @@ from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import norm
 
 # An encoder takes about five kilobytes per pair in 16 bits.
-PAIRS_AT_ONCE = 1 << 18
+PAIRS_AT_ONCE = 1 << 19
 
 
 class InsideScores:
@@ -55,15 +56,18 @@ class InsideScores:
         # At least one substring at a time.
         pairs = max(min(PAIRS_AT_ONCE, max(splits)), substrings.widest - 1)
         encoder = EncoderForward(self.layers, self.heads, pairs, 3, self.embedding)
+        parts = list(parts_of_levels(substrings.width_starts, pairs))
+        own_U = morpheme_U.nonzero().squeeze(1)
+        # The device is waited for once, not once per level.
+        bounds = torch.tensor([at for _, cells in parts for at in (cells.start, cells.stop)], device=own_U.device)
+        first_own = torch.searchsorted(own_U, bounds).tolist()
         done = 0
-        for width in range(2, substrings.widest + 1):
-            cells = pairs // (width - 1)
-            first_of_width, last_of_width = substrings.width_starts[width - 1 : width + 1]
-            for first in range(first_of_width, last_of_width, cells):
-                last = min(first + cells, last_of_width)
-                score_CK = score_P[done : done + (last - first) * (width - 1)].view(last - first, width - 1)
-                self._level(encoder, table_UD, substrings, width, slice(first, last), morpheme_U, score_CK)
-                done += score_CK.numel()
+        for number, (width, cells) in enumerate(parts):
+            count = cells.stop - cells.start
+            score_CK = score_P[done : done + count * (width - 1)].view(count, width - 1)
+            own = own_U[slice(*first_own[2 * number : 2 * number + 2])] - cells.start
+            self._level(encoder, table_UD, substrings, width, cells, morpheme_U[cells], own, score_CK)
+            done += score_CK.numel()
         return score_P
 
     def _level(
@@ -73,19 +77,19 @@ class InsideScores:
         substrings: BatchSubstrings,
         width: int,
         cells: slice,
-        morpheme_U: Tensor,
+        morpheme_C: Tensor,
+        own: Tensor,
         score_CK: Tensor,
     ) -> None:
-        """Writes the vectors of some substrings of one width, and the scores of their splits."""
+        """Writes the vectors of some substrings of one width, and the scores of their splits. `own` are those that
+        have an embedding of their own."""
         left_CK, right_CK = substrings.halves(width, cells.start, cells.stop)
-        morpheme_C = morpheme_U[cells]
         weight_CK = torch.empty_like(score_CK)
         out_NTD = self._encode(encoder, table_UD, left_CK, right_CK, self.embedding[morpheme_C])
         score_CK.copy_(self._scores(out_NTD).view_as(score_CK))
         combine_candidates(out_NTD, score_CK, weight_CK, table_UD[cells])
         if self.own_morpheme or not self.morph_overriding:
             return
-        own = morpheme_C.nonzero().squeeze(1)
         if len(own):
             empty = self.embedding[:1].expand(len(own), -1)
             out_NTD = self._encode(encoder, table_UD, left_CK[own], right_CK[own], empty)
@@ -103,3 +107,15 @@ class InsideScores:
 
     def _scores(self, out_NTD: Tensor) -> Tensor:
         return out_NTD[:, 2].float() @ self.score_weight_D + self.score_bias
+
+
+def parts_of_levels(width_starts: Sequence[int], pairs: int) -> Iterator[tuple[int, slice]]:
+    """Widths from 2 on, and as many substrings of that width as have at most `pairs` splits.
+
+    >>> list(parts_of_levels([0, 3, 6, 8], 2))
+    [(2, slice(3, 5, None)), (2, slice(5, 6, None)), (3, slice(6, 7, None)), (3, slice(7, 8, None))]
+    """
+    for width, (first, last) in enumerate(pairwise(width_starts[1:]), start=2):
+        cells = pairs // (width - 1)
+        for start in range(first, last, cells):
+            yield width, slice(start, min(start + cells, last))
