@@ -133,9 +133,9 @@ class EnsembleTraining:
 
         def work() -> Made:
             model, sizes = self.preset.model, self.preset.parser
-            trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
             if self.precompiling is not None:
                 self.precompiling.join()
+            trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
             self._find_morphemes_ahead(number + 1)
             self._train(trainer, members, morphemes, number)
             member = member_of(trainer, morphemes)

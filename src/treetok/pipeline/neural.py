@@ -38,6 +38,7 @@ from treetok.progress import Progress
 from treetok.sources import scores_of_words
 from treetok.sources.parser import ParserTrees
 from treetok.sources.tree_agreement import SHORTEST_WORD
+from treetok.torchrun import is_started_by_torchrun
 
 FEWEST_WORDS = 3
 LEXICON_FILE = "lexicon.safetensors"
@@ -54,6 +55,7 @@ class NeuralTraining:
     budget: Budget
     progress: Progress
     watch: GoldWatch | None
+    precompiling: threading.Thread | None
 
     @classmethod
     def prepare(cls, options: TrainOptions, budget: Budget, progress: Progress) -> NeuralTraining:
@@ -62,7 +64,8 @@ class NeuralTraining:
         preset = chosen_preset(options, device)
         options = options.with_vocab(preset.vocab)
         watch = GoldWatch.read(options.gold, options.text_profile, progress.show)
-        return cls(options, preset, name_of_preset(options.preset, device), device, budget, progress, watch)
+        name, precompiling = name_of_preset(options.preset, device), start_precompiling(preset, device)
+        return cls(options, preset, name, device, budget, progress, watch, precompiling)
 
     def identity(self) -> dict[str, Any]:
         """What the members of the ensemble depend on, apart from the text."""
@@ -99,7 +102,7 @@ class NeuralTraining:
                 decode,
                 self.watch,
                 options.checkpoint_seconds,
-                start_precompiling(preset, device),
+                self.precompiling,
                 pieces,
             )
             members, sha256 = training.train_all()
@@ -209,11 +212,12 @@ def check_words(sequence: WordSequence, model: ModelConfig) -> None:
 
 
 def start_precompiling(preset: Preset, device: str) -> threading.Thread | None:
-    """Compile GPU kernels, if any are used, while the first batches are prepared."""
-    if not device.startswith("cuda") or preset.model.chart != "complete":
+    """Compile GPU kernels, if any are used, while words are counted. One of several processes does not yet know
+    its GPU and compiles them when it needs them."""
+    if not device.startswith("cuda") or preset.model.chart != "complete" or is_started_by_torchrun():
         return None
     try:
-        from treetok.model.training.precompile import start_precompiling as start
+        from treetok.model.precompile import start_precompiling as start
     except ImportError:
         return None
-    return start(preset.model, device)
+    return start(preset, device)

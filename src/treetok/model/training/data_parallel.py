@@ -31,7 +31,7 @@ from treetok.model.losses.objectives import Losses, TreeLearner
 from treetok.model.losses.reduction import BatchReduction
 from treetok.model.network.functional import precise
 from treetok.model.training.trainer import StepReport, Trainer, TrainingConfig
-from treetok.torchrun import is_first_process
+from treetok.torchrun import is_first_process, is_started_by_torchrun
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def joined_processes(device: str) -> Iterator[str]:
     with joined_processes("cuda") as device:
         trainer = assemble_trainer(ChartText.of(sequence, config), config, settings, morphemes, device)
     """
-    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+    if not is_started_by_torchrun():
         yield device
         return
     backend = "gloo"
