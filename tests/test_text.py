@@ -29,7 +29,31 @@ crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u30
         ("DON'T don’t", ["DON", "'T", " don", "’t"]),
         ("'tis the '90s", ["'", "tis", " the", " '", "90", "s"]),
         ("o'clock sailors' ", ["o", "'", "clock", " sailors", "'", " "]),
-        ("in 1984 (12345)", ["in", " ", "198", "4", " (", "123", "45", ")"]),
+        ("in 1984 (12345)", ["in", " ", "1", "984", " (", "12", "345", ")"]),
+        ("999 1,000,000 v1.25", ["999", " ", "1", ",", "000", ",", "000", " v", "1", ".", "25"]),
+        ("١٩٨٤ ½", ["١", "٩٨٤", " ", "½"]),
+        ("camelCase HTMLParser iPhone", ["camel", "Case", " HTML", "Parser", " i", "Phone"]),
+        ("URLs, DVDs' NASA", ["URLs", ",", " DVDs", "'", " NASA"]),
+        (
+            "readJSONFile2 snake_case __init__",
+            [
+                "read",
+                "JSON",
+                "File",
+                "2",
+                " snake",
+                "_",
+                "case",
+                " __",
+                "init",
+                "__",
+            ],
+        ),
+        ("E\u0301COLE éCole Éa", ["E\u0301COLE", " é", "Cole", " Éa"]),
+        ("👨\u200d👩\u200d👧 ❤\ufe0f😂😂🇩🇪🇫🇷", ["👨\u200d👩\u200d👧", " ❤\ufe0f", "😂", "😂", "🇩🇪", "🇫🇷"]),
+        ("👍🏽! 1\ufe0f\u20e3 #1 ©→", ["👍🏽", "!", " ", "1\ufe0f\u20e3", " #", "1", " ©→"]),
+        ("!\u0301x 3\u0301", ["!\u0301", "x", " ", "3", "\u0301"]),
+        ("https://x.org/a?b=1", ["https", "://", "x", ".", "org", "/", "a", "?", "b", "=", "1"]),
         ("a  b\n\n c\t", ["a", " ", " b", "\n\n", " c", "\t"]),
         ("x = y**2;", ["x", " =", " y", "**", "2", ";"]),
         ("हिन्दी भाषा", ["हिन्दी", " भाषा"]),
@@ -109,10 +133,75 @@ def test_the_blocks_hold_all_letters_of_scripts_without_spaces():
     assert all(map(UNSPACED_BLOCKS.match, letters))
 
 
+def cut_at_humps(word):
+    """Before an upper-case letter that follows a lower-case one, and before the last of several upper-case letters
+    if two lower-case ones follow."""
+    parts = []
+    for at, letter in enumerate(word):
+        is_upper, follows_upper = letter.isupper(), at > 0 and word[at - 1].isupper()
+        two_more = word[at + 1 : at + 3]
+        is_last_of_several = follows_upper and len(two_more) == 2 and two_more.islower()
+        starts = is_upper and at > 0 and word[at - 1] != " " and (not follows_upper or is_last_of_several)
+        if starts or not parts:
+            parts.append("")
+        parts[-1] += letter
+    return parts
+
+
+def grouped(digits):
+    return [*grouped(digits[:-3]), digits[-3:]] if digits else []
+
+
+# Letters with case, alone and in front of each other, and digits.
+humped = st.text(st.sampled_from("aabcAABCéÉ12345 _."), max_size=40)
+
+
+@given(humped)
+def test_humps_and_digits(text):
+    """The first version, with numbers put together again and cut from the right, and words cut at their humps."""
+    expected = []
+    for word in profile_named("lossless", 1).split(text):
+        if word.isdigit() and expected and expected[-1].isdigit():
+            expected[-1] += word
+        else:
+            expected += cut_at_humps(word) if word.strip().isalpha() else [word]
+    expected = [part for word in expected for part in (grouped(word) if word.isdigit() else [word])]
+    assert lossless.split(text) == expected
+
+
+# As published with tiktoken. It takes a contraction as part of its word, a symbol in front of letters as part of
+# theirs, and line breaks as part of the symbols before them.
+GPT_4O = regex.compile(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+LLAMA_3 = regex.compile(
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+
+
+@given(st.text(st.sampled_from("abcABCéÉßбБ \n"), max_size=40))
+def test_letters_and_spaces_are_split_as_by_gpt_4o(text):
+    # It does not cut an acronym off the word that follows it.
+    text = regex.sub(r"\p{Lu}+(?=\p{Lu}[\p{L}--\p{Lu}]{2})", "", text, flags=regex.VERSION1)
+    assert lossless.split(text) == GPT_4O.findall(text)
+
+
+@given(st.text(st.sampled_from("abcéßאб 12,.;=\n\t"), max_size=40))
+def test_lower_case_text_is_split_as_by_llama_3(text):
+    # Not where it joins a symbol or a tab with the letters behind it, or symbols with the line break behind them.
+    text = regex.sub(r"[^\p{L}\p{N}\ \n]+(?=[\p{L}\n])|\p{N}(?=\p{N})", "", text)
+    assert lossless.split(text) == LLAMA_3.findall(text)
+
+
 @given(encodable | crowded)
 def test_versions_differ_only_where_they_should(text):
     spaced = UNSPACED_BLOCKS.sub("", text)
-    assert lossless.split(spaced) == profile_named("lossless", 1).split(spaced)
+    # Nothing to cut or to keep together: no capitals, long numbers, pictures or marks.
+    plain = regex.sub(r"[\p{Lu}\p{Lt}\p{M}\p{ExtPict}\p{RI}]|\p{N}(?=\p{N})", "", spaced)
+    assert lossless.split(plain) == profile_named("lossless", 1).split(plain)
     # Without characters that Unicode got after this version of Python.
     known = "".join(c for c in text if unicodedata.category(c) not in ("Mc", "Me", "Cn") and c != "’")
     known = re.sub(r"\s", " ", known)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from unicodedata import category
 
 import regex
 
-from treetok.text.word_limit import split_long_words
+from treetok.text.word_limit import LONGEST_WORD, split_long_words
 
 # Letters of scripts that are written without spaces between words. scx: script extensions, since ー and 〆 belong
 # to several scripts.
 UNSPACED = r"[\p{L}&&[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
-# All of them are in these blocks. Text without any splits alike in both versions, and faster by the first pattern.
+# All of them are in these blocks. Most texts have none, and are split faster by a pattern that does not know them.
 UNSPACED_BLOCKS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff"
     "\uff66-\uff9f\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
@@ -25,40 +26,71 @@ LONGEST_UNSPACED = 8
 # digits, whitespace. A single space before a word belongs to the word; in a longer run, all but the last space
 # form a word of their own. No alternative matches whitespace after a visible character: `chunks` relies on that.
 CONTRACTION = r"['’](?i:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])"
-NO_LETTERS = r"\p{N}{1,3}|\ ?[^\s\p{L}\p{M}\p{N}]+|\s*[\r\n]+|\s+(?!\S)|\s+"
-# By version of the profile. In version 1, a run of letters is one word in every script.
-WORDS = {
-    1: regex.compile(rf"{CONTRACTION}|\ ?[\p{{L}}\p{{M}}]+|{NO_LETTERS}"),
-    2: regex.compile(
-        rf"{CONTRACTION}"
-        rf"|\ ?[[\p{{L}}\p{{M}}]--{UNSPACED}]+"
-        rf"|\ ?(?:{UNSPACED}\p{{M}}*){{1,{LONGEST_UNSPACED}}}"
-        rf"|{NO_LETTERS}",
-        regex.VERSION1,
-    ),
-}
+WHITESPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+FIRST_VERSION = regex.compile(
+    rf"{CONTRACTION}|\ ?[\p{{L}}\p{{M}}]+|\p{{N}}{{1,3}}|\ ?[^\s\p{{L}}\p{{M}}\p{{N}}]+|{WHITESPACE}"
+)
+
+# Digits in groups of three from the right. Longer runs than the lookahead sees are longer than a word may be.
+DIGITS = rf"\p{{N}}{{1,3}}(?=(?:\p{{N}}{{3}}){{0,{LONGEST_WORD // 3}}}(?!\p{{N}}))|\p{{N}}+"
+# An emoji with all that belongs to it, from skin tone to family. © and → are symbols like others.
+PICTURE = r"[[\p{ExtPict}\p{RI}]--\p{Latin1}--\p{Arrows}]"
+EMOJI = rf"[0-9\#*]\uFE0F?\u20E3|\ ?(?={PICTURE})\X"
+SYMBOLS = rf"\ ?(?:[[^\s\p{{L}}\p{{M}}\p{{N}}]--{PICTURE}]\p{{M}}*)+"
+
+
+def letters_pattern(without: str = "") -> str:
+    """Words of letters, cut at their humps: camel|Case, HTML|Parser, but URLs."""
+    upper, other = r"(?:[\p{Lu}\p{Lt}]\p{M}*)", rf"(?:[\p{{L}}--[\p{{Lu}}\p{{Lt}}]{without}]\p{{M}}*)"
+    humps = rf"{upper}+(?={upper}{other}{other})|{upper}*{other}+|{upper}+"
+    return rf"\ ?\p{{M}}*(?:{humps})"
+
+
+def second_version(letters: str) -> regex.Pattern[str]:
+    parts = CONTRACTION, letters, r"\ ?\p{M}+", EMOJI, DIGITS, SYMBOLS, WHITESPACE
+    return regex.compile("|".join(parts), regex.VERSION1)
+
+
+SPACED_TEXT = second_version(letters_pattern())
+ANY_TEXT = second_version(
+    letters_pattern(f"--{UNSPACED}") + rf"|\ ?\p{{M}}*(?:{UNSPACED}\p{{M}}*){{1,{LONGEST_UNSPACED}}}"
+)
 CHUNK = regex.compile(r"\s*\S+|\s+")
+
+
+def groups_of_digits(word: str) -> list[str] | None:
+    """A long number in groups of three digits from the right; None for other words.
+
+    >>> groups_of_digits("1234"), groups_of_digits(" 1234")
+    (['1', '234'], None)
+    """
+    if not all(category(character)[0] == "N" for character in word):
+        return None
+    first = len(word) % 3
+    return [word[:first]] * (first > 0) + [word[at : at + 3] for at in range(first, len(word), 3)]
 
 
 class Lossless:
     """`decode(encode(text)) == text` for every string that UTF-8 can encode."""
 
     name = "lossless"
-    versions = tuple(WORDS)
+    versions: tuple[int, ...] = (1, 2)
     byte_fallback = True
     joiner = ""
     default_special_tokens: tuple[str, ...] = ("<|endoftext|>",)
 
-    def __init__(self, version: int = max(WORDS)) -> None:
+    def __init__(self, version: int = 2) -> None:
         self.version = version
 
     def split(self, text: str) -> list[str]:
         """
-        >>> Lossless().split("It's 2024:  don't\\n")
-        ['It', "'s", ' ', '202', '4', ':', ' ', ' don', "'t", '\\n']
+        >>> Lossless().split("It's 2024:  don't readTheDocs\\n")
+        ['It', "'s", ' ', '2', '024', ':', ' ', ' don', "'t", ' read', 'The', 'Docs', '\\n']
         """
-        is_spaced = self.version == 1 or not UNSPACED_BLOCKS.search(text)
-        return split_long_words(WORDS[1 if is_spaced else self.version].findall(text))
+        if self.version == 1:
+            return split_long_words(FIRST_VERSION.findall(text))
+        pattern = ANY_TEXT if UNSPACED_BLOCKS.search(text) else SPACED_TEXT
+        return split_long_words(pattern.findall(text), groups_of_digits)
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
         words = self.split(text)
