@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import warnings
 
 import pytest
 
@@ -10,10 +11,13 @@ from conftest import ROOT, SAMPLE_FILES
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'treetok[train]'")
 
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
-from treetok.errors import TreetokError  # noqa: E402
+from treetok.errors import TreetokError, TreetokWarning  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes  # noqa: E402
+from treetok.model.device import explained_memory_errors  # noqa: E402
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named  # noqa: E402
 from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words  # noqa: E402
+from treetok.pipeline.neural import warn_of_large_batches  # noqa: E402
+from treetok.pipeline.overrides import override  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
 
@@ -129,3 +133,57 @@ def test_names_of_presets():
 def test_presets_that_make_no_sense(settings, message):
     with pytest.raises(TreetokError, match=message):
         Preset(**settings)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("model.composition.heads", 0, "heads must be at least 1, not 0"),
+        ("model.composition.dimension", -4, "dimension must be at least 1, not -4"),
+        ("model.composition.hidden", 0, "hidden must be at least 1, not 0"),
+        ("model.composition.inside_layers", 0, "inside_layers must be at least 1, not 0"),
+        ("model.composition.heads", 3, "3 heads do not divide 32 dimensions"),
+        ("model.language_model.heads", 0, "heads must be at least 1, not 0"),
+        ("model.language_model.heads", 3, "the 3 heads of the language model do not divide 32 dimensions"),
+        ("model.language_model.layers", -1, "layers must be at least 1, not -1"),
+        ("model.language_model.dropout", 2.0, "dropout must be at least 0 and below 1, not 2.0"),
+        (
+            "model.language_model.max_sequence_length",
+            5,
+            "words_per_sequence is 24, more than max_sequence_length, 5",
+        ),
+        ("model.objective.count_power", -1.0, "count_power must be between 0 and 1, not -1.0"),
+        ("model.max_word_length", 0, "max_word_length must be at least 2, not 0"),
+        ("training.warmup_steps", -1, "warmup_steps must be at least 0 and finite, not -1"),
+        ("training.learning_rate", float("inf"), "learning_rate must be above 0 and finite, not inf"),
+        ("training.clip_norm", 0.0, "clip_norm must be above 0 and finite, not 0.0"),
+        ("training.validation_share", 2.0, "validation_share must be at least 0 and below 1, not 2.0"),
+        ("ensemble.0.method", "xyz", "unknown morphemes 'xyz': choose bpe, unigram, stems, trees or a file"),
+        ("decoding.max_word_length", 2, "max_word_length must be at least 3, not 2"),
+        ("decoding.mbr", False, "one model, not of an ensemble or of pieces: leave decoding.mbr at true"),
+    ],
+)
+def test_impossible_settings_are_refused_before_any_text_is_read(setting, value, message):
+    with pytest.raises(TreetokError, match=re.escape(message)):
+        override(PRESETS["tiny"], {setting: value})
+
+
+def test_batches_for_a_gpu_are_warned_of_on_a_cpu():
+    with pytest.warns(TreetokWarning, match="batches of 49152 words are for a GPU"):
+        warn_of_large_batches(PRESETS["fast"], "cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_large_batches(PRESETS["tiny"], "cpu")
+        warn_of_large_batches(PRESETS["fast"], "cuda")
+
+
+def test_a_batch_that_does_not_fit_into_memory():
+    with (
+        pytest.raises(
+            TreetokError, match=r"^out of memory: batches of 512 .*training\.sequences=128, with more steps"
+        ),
+        explained_memory_errors(512),
+    ):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+    with pytest.raises(RuntimeError, match="another error"), explained_memory_errors(512):
+        raise RuntimeError("another error")

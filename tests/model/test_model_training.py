@@ -167,7 +167,7 @@ def test_losses_that_are_no_numbers_stop_the_run(tmp_path):
     trainer.run(save=lambda t: save_checkpoint(t, tmp_path), until=4)
     with torch.no_grad():
         trainer.learner.composition.root.fill_(float("nan"))
-    with pytest.raises(TreetokError, match="the loss is not a number after step 5: the last checkpoint is good"):
+    with pytest.raises(TreetokError, match="the loss is not a number after step 5: begin anew"):
         trainer.run(save=lambda t: save_checkpoint(t, tmp_path), report_every=1)
     again, _ = make_trainer(SHORT, sizes=TINY)
     load_checkpoint(again, tmp_path)
@@ -187,7 +187,7 @@ def test_parameters_that_are_no_numbers_are_not_saved(tmp_path):
         return losses
 
     trainer.take_step = spoil
-    with pytest.raises(TreetokError, match="the last checkpoint is good"):
+    with pytest.raises(TreetokError, match="begin anew, in another directory"):
         trainer.run(save=lambda t: save_checkpoint(t, tmp_path))
     again, _ = make_trainer(SHORT, sizes=TINY)
     load_checkpoint(again, tmp_path)

@@ -12,6 +12,7 @@ from test_model_training import SHORT, TINY, losses_of, make_trainer  # noqa: E4
 
 from treetok import TreetokError  # noqa: E402
 from treetok.model.batches.validation_batches import make_validation_batches, split_held_out  # noqa: E402
+from treetok.model.training.trainer import TrainingConfig  # noqa: E402
 
 
 def reports_of(trainer, **options):
@@ -58,8 +59,8 @@ def test_nothing_is_held_out_of_small_corpora():
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
 def test_invalid_shares_are_refused(share):
-    with pytest.raises(TreetokError, match="validation_share must be a number from 0 to below 1, not"):
-        split_held_out(np.zeros(1000, dtype=np.int32), share, 10)
+    with pytest.raises(TreetokError, match="validation_share must be at least 0 and below 1, not"):
+        TrainingConfig(validation_share=share)
 
 
 def test_validation_is_reported_and_changes_nothing():

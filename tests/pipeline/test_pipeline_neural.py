@@ -143,8 +143,8 @@ def test_words_too_long_to_train_on_may_be_decoded(tmp_path):
     assert tokenizer.tree("walkingwalking").scores() == decoded["walkingwalking"]
     figures = tokenizer.settings["stages"]["trees"]
     assert (figures["longer_words"], figures["longer_words_share_of_text"]) == (0, 0)
-    with pytest.raises(TreetokError, match=r"decoding\.max_word_length must be at least 2, not 1"):
-        train([TEXT], settings={"decoding.max_word_length": 1})
+    with pytest.raises(TreetokError, match=r"decoding\.max_word_length must be at least 3, not 2"):
+        train([TEXT], settings={"decoding.max_word_length": 2})
 
 
 def test_the_parser_learns_from_pseudo_words_too():
@@ -413,8 +413,8 @@ def test_options_of_neural_trees_alone():
         {"threads": 2},
     )
     for option in wrong:
-        with pytest.raises(TreetokError, match="is for trees='neural' alone"):
+        with pytest.raises(TreetokError, match="for neural trees alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
     for option in ({"directory": "x"}, {"resume": True}, {"force": True}):
-        with pytest.raises(TreetokError, match="directory, resume and force are for trees='neural' alone"):
+        with pytest.raises(TreetokError, match="directory, resume and force: for neural trees alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)

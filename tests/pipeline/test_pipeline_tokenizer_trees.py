@@ -124,7 +124,7 @@ def test_what_is_no_source_of_trees(tmp_path):
         train("en", prior=10**20)
     with pytest.raises(TreetokError, match="prior is for the trees of a tokenizer alone"):
         train("counts", prior=5)
-    with pytest.raises(TreetokError, match="preset is for trees='neural' alone"):
+    with pytest.raises(TreetokError, match="preset: for neural trees alone"):
         train("en", preset="tiny")
 
 

@@ -9,6 +9,18 @@ from treetok.errors import TreetokError
 CHARTS = ("complete", "pruned")
 
 
+def check_at_least_one(config: object, *names: str) -> None:
+    for name in names:
+        if getattr(config, name) < 1:
+            raise TreetokError(f"{name} must be at least 1, not {getattr(config, name)}")
+
+
+def check_count_power(power: float) -> None:
+    """Counts are raised to this power."""
+    if not 0 <= power <= 1:
+        raise TreetokError(f"count_power must be between 0 and 1, not {power}")
+
+
 @dataclass(frozen=True)
 class CompositionConfig:
     """The composition function f_alpha, the outside function f_beta and their embeddings."""
@@ -20,6 +32,7 @@ class CompositionConfig:
     outside_layers: int = 1
 
     def __post_init__(self) -> None:
+        check_at_least_one(self, "dimension", "heads", "hidden", "inside_layers", "outside_layers")
         if self.dimension % self.heads:
             raise TreetokError(f"{self.heads} heads do not divide {self.dimension} dimensions")
 
@@ -32,6 +45,11 @@ class LanguageModelConfig:
     heads: int = 4
     dropout: float = 0.0
     max_sequence_length: int = 1024
+
+    def __post_init__(self) -> None:
+        check_at_least_one(self, "layers", "heads", "max_sequence_length")
+        if not 0 <= self.dropout < 1:
+            raise TreetokError(f"dropout must be at least 0 and below 1, not {self.dropout}")
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,9 @@ class ObjectiveConfig:
     span_weights: bool = True
     count_power: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_count_power(self.count_power)
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -73,5 +94,9 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.chart not in CHARTS:
             raise TreetokError(f"chart must be one of {', '.join(CHARTS)}, not {self.chart!r}")
-        if self.window < 1:
-            raise TreetokError(f"window must be at least 1, not {self.window!r}")
+        check_at_least_one(self, "window")
+        if self.max_word_length < 2:
+            raise TreetokError(f"model.max_word_length must be at least 2, not {self.max_word_length}")
+        heads, dimension = self.language_model.heads, self.composition.dimension
+        if dimension % heads:
+            raise TreetokError(f"the {heads} heads of the language model do not divide {dimension} dimensions")

@@ -36,6 +36,7 @@ from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import norm
 from treetok.sources import TreeSource
+from treetok.sources.tree_agreement import SHORTEST_WORD
 from treetok.span_table import spans_before_width, walk_trees
 
 # Limits the memory of a batch. A GPU needs large batches to stay busy.
@@ -64,8 +65,10 @@ class DecodingConfig:
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise TreetokError(f"temperature must be above 0, not {self.temperature!r}")
-        if self.max_word_length < 2:
-            raise TreetokError(f"decoding.max_word_length must be at least 2, not {self.max_word_length!r}")
+        if self.max_word_length < SHORTEST_WORD:
+            raise TreetokError(
+                f"decoding.max_word_length must be at least {SHORTEST_WORD}, not {self.max_word_length!r}"
+            )
 
 
 GREEDY = DecodingConfig(mbr=False, own_morpheme=True, temperature=1.0, max_word_length=20)
@@ -201,7 +204,7 @@ class CompositionTrees:
         if not members:
             raise TreetokError("trees need at least one composition model")
         if (len(members) > 1 or pieces is not None) and not self.decoding.mbr:
-            raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
+            raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble or of pieces")
 
     def split_scores(self, words: Sequence[str]) -> list[npt.NDArray[np.float32]]:
         """The negative depth of every split in the best tree of each word."""

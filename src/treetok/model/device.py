@@ -40,6 +40,21 @@ def computing_threads(device: str, threads: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@contextlib.contextmanager
+def explained_memory_errors(sequences: int) -> Iterator[None]:
+    """Say in one line what to do if a batch of this many sequences does not fit into memory."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not any(text in str(error) for text in ("out of memory", "can't allocate memory", "not enough memory")):
+            raise
+        fewer = max(1, sequences // 4)
+        raise TreetokError(
+            f"out of memory: batches of {sequences} sequences are too large here; try --set"
+            f" training.sequences={fewer}, with more steps (--set training.steps=N), or --preset tiny"
+        ) from None
+
+
 def free_memory(device: str) -> None:
     """Free unused memory: recorded steps are part of reference cycles and hold gigabytes."""
     gc.collect()

@@ -58,7 +58,13 @@ class Preset:
         if self.ensemble[0].method == "trees":
             raise TreetokError("the first member of an ensemble has no trees to take morphemes from")
         if (len(self.ensemble) > 1 or self.pieces.size) and not self.decoding.mbr:
-            raise TreetokError("greedy decoding takes the trees of one model, not of an ensemble")
+            raise TreetokError(
+                "greedy decoding takes the trees of one model, not of an ensemble or of pieces: leave decoding.mbr"
+                " at true, or have one model and pieces.size = 0"
+            )
+        sequence, longest = self.training.words_per_sequence, self.model.language_model.max_sequence_length
+        if sequence > longest:
+            raise TreetokError(f"words_per_sequence is {sequence}, more than max_sequence_length, {longest}")
         if self.keeps_joint_parser and not self.decoding.own_morpheme:
             raise TreetokError("pruned charts are decoded with own_morpheme = true")
         for name in ("pseudo_words", "pseudo_compounds"):

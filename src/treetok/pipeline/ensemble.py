@@ -14,7 +14,7 @@ from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary, find_morphemes
 from treetok.model.data.piece_model import PieceModel
-from treetok.model.device import free_memory
+from treetok.model.device import explained_memory_errors, free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.network.parser import stored_parser
 from treetok.model.presets import Preset
@@ -135,9 +135,10 @@ class EnsembleTraining:
             model, sizes = self.preset.model, self.preset.parser
             if self.precompiling is not None:
                 self.precompiling.join()
-            trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
-            self._find_morphemes_ahead(number + 1)
-            self._train(trainer, members, morphemes, number)
+            with explained_memory_errors(training.sequences):
+                trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
+                self._find_morphemes_ahead(number + 1)
+                self._train(trainer, members, morphemes, number)
             member = member_of(trainer, morphemes)
             facts = {"seed": training.seed, "device": self.device.partition(":")[0]}
             return {file: member.as_bytes()}, {**figures_of(trainer), **facts}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.corpus.word_ids import WordSequence
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.config import ModelConfig
 from treetok.model.data.piece_model import PieceModel
 from treetok.model.device import chosen_device, computing_threads
@@ -42,6 +43,8 @@ from treetok.torchrun import is_started_by_torchrun
 
 FEWEST_WORDS = 3
 LEXICON_FILE = "lexicon.safetensors"
+# Words of a batch times dimensions.
+LARGEST_ON_CPU = 400_000
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class NeuralTraining:
         """Check everything that can be checked before any text is read."""
         device = chosen_device(options.device)
         preset = chosen_preset(options, device)
+        warn_of_large_batches(preset, device)
         options = options.with_vocab(preset.vocab)
         watch = GoldWatch.read(options.gold, options.text_profile, progress.show)
         name, precompiling = name_of_preset(options.preset, device), start_precompiling(preset, device)
@@ -181,6 +185,18 @@ class NeuralTraining:
 
         kept: dict[str, Sequence[float]] = run.stage("lexicon", inputs, {LEXICON_FILE: TREES}, work)[LEXICON_FILE]
         return kept
+
+
+def warn_of_large_batches(preset: Preset, device: str) -> None:
+    """A preset for a GPU may ask for more time and memory than a CPU has."""
+    words = preset.training.sequences * preset.training.words_per_sequence
+    if device == "cpu" and words * preset.model.composition.dimension > LARGEST_ON_CPU:
+        warnings.warn(
+            f"batches of {words} words are for a GPU: here a step may take minutes and tens of gigabytes; choose"
+            " --preset tiny, or smaller batches (--set training.sequences=16)",
+            TreetokWarning,
+            stacklevel=5,
+        )
 
 
 def chosen_preset(options: TrainOptions, device: str) -> Preset:

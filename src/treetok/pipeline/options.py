@@ -150,7 +150,8 @@ class TrainOptions:
                     continue
                 unset = {} if default.name == "settings" else default.default
                 if getattr(self, default.name) != unset:
-                    raise TreetokError(f"{default.name} is for trees='neural' alone")
+                    name = "settings (--set)" if default.name == "settings" else default.name
+                    raise TreetokError(f"{name}: for neural trees alone (--trees neural)")
         if self.prior and not self.is_from_tokenizer:
             raise TreetokError("prior is for the trees of a tokenizer alone")
 

@@ -57,7 +57,7 @@ def train(
     shown = Progress(progress if is_first_process() else False)
     if not options.is_neural:
         if directory is not None or resume or force:
-            raise TreetokError("directory, resume and force are for trees='neural' alone")
+            raise TreetokError("directory, resume and force: for neural trees alone (--trees neural)")
         return train_quickly(corpus, options, shown)
     if isinstance(corpus, Mapping):
         raise TreetokError("trees='neural' are learned from running text, not from word counts")

@@ -61,8 +61,8 @@ def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
 
 def too_small(vocab_size: int, characters: int, outside: int) -> str:
     return (
-        f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside}"
-        f" special tokens (and bytes, in lossless) need at least {outside + characters}"
+        f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside} other"
+        f" entries (special tokens; in lossless also bytes and ASCII) need at least {outside + characters}"
     )
 
 

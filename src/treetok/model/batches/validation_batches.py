@@ -9,7 +9,6 @@ from typing import overload
 import numpy as np
 import torch
 
-from treetok.errors import TreetokError
 from treetok.model.batches.batch import Batch
 from treetok.model.batches.maker import BatchMaker
 
@@ -26,8 +25,6 @@ def held_out_words(running_words: int, share: float, words_per_batch: int) -> in
     >>> held_out_words(10_000, 0.005, 2000), held_out_words(1_000_000, 0.0, 2000)
     (0, 0)
     """
-    if not 0 <= share < 1:
-        raise TreetokError(f"validation_share must be a number from 0 to below 1, not {share!r}")
     wanted = math.ceil(share * running_words)
     held_out = max(wanted, words_per_batch)
     return held_out if share and held_out <= max(wanted, MAX_SHARE * running_words) else 0

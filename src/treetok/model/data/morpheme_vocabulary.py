@@ -13,9 +13,11 @@ import numpy as np
 from treetok.corpus.characters import characters_by_count
 from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
+from treetok.model.config import check_count_power
 from treetok.model.data.substrings import SubstringTable
 
 EMPTY, UNKNOWN_CHARACTER = 0, 1
+METHODS = ("bpe", "unigram", "stems", "trees")
 
 
 class MorphemeVocabulary:
@@ -76,11 +78,8 @@ class MorphemeConfig:
         if min(self.size, self.max_characters) < 1:
             raise TreetokError("a morpheme vocabulary must have at least one string")
         check_count_power(self.count_power)
-
-
-def check_count_power(power: float) -> None:
-    if not 0 <= power <= 1:
-        raise TreetokError(f"count_power must be between 0 and 1, not {power}")
+        if self.method not in METHODS and not Path(self.method).is_file():
+            raise TreetokError(f"unknown morphemes {self.method!r}: choose {', '.join(METHODS)} or a file")
 
 
 def find_morphemes(
@@ -94,17 +93,15 @@ def find_morphemes(
         if suggested is None:
             raise TreetokError("morphemes of method 'trees' need the trees of other models")
         strings = suggested
-    elif config.method in ("bpe", "unigram", "stems"):
+    elif config.method in METHODS:
         counts = word_counts if config.count_power == 1 else dampened_counts(word_counts, config.count_power)
         if config.method == "stems":
             strings = trained_pieces(counts, "bpe", config.size * 2 // 5, config.max_characters)
             strings += find_stems(word_counts, set(strings))[: config.size - len(strings)]
         else:
             strings = trained_pieces(counts, config.method, config.size, config.max_characters)
-    elif Path(config.method).exists():
-        strings = read_word_list(Path(config.method))
     else:
-        raise TreetokError(f"unknown morphemes {config.method!r}: choose bpe, unigram, stems, trees or a file")
+        strings = read_word_list(Path(config.method))
     known = set(characters)
     return MorphemeVocabulary(characters, [s for s in strings if len(s) > 1 and known.issuperset(s)])
 

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from treetok.corpus.characters import characters_by_count
 from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
-from treetok.model.data.morpheme_vocabulary import check_count_power, dampened_counts
+from treetok.model.config import check_count_power
+from treetok.model.data.morpheme_vocabulary import dampened_counts
 from treetok.model.data.piece_estimation import log_probabilities_of
 
 # A letter is predicted from the two before it.

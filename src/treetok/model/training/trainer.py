@@ -48,8 +48,14 @@ class TrainingConfig:
         for name in ("steps", "sequences", "words_per_sequence"):
             if getattr(self, name) < 1:
                 raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not self.learning_rate > 0:
-            raise TreetokError(f"learning_rate must be above 0, not {self.learning_rate}")
+        for name in ("learning_rate", "clip_norm"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise TreetokError(f"{name} must be above 0 and finite, not {getattr(self, name)}")
+        for name in ("warmup_steps", "weight_decay", "final_lr_ratio"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise TreetokError(f"{name} must be at least 0 and finite, not {getattr(self, name)}")
+        if not 0 <= self.validation_share < 1:
+            raise TreetokError(f"validation_share must be at least 0 and below 1, not {self.validation_share}")
 
     def learning_rate_at(self, step: int, done: float = 0.0) -> float:
         """The learning rate of a step; `done` is the share of the time budget spent, if there is one.
@@ -99,8 +105,8 @@ class StepReport:
 class NotANumber(TreetokError):
     def __init__(self, step: int) -> None:
         super().__init__(
-            f"the loss is not a number after step {step}: the last checkpoint is good;"
-            " go on from it with a lower learning rate"
+            f"the loss is not a number after step {step}: begin anew, in another directory, with a lower learning"
+            " rate (training.learning_rate)"
         )
 
 
