@@ -9,7 +9,8 @@ morphemes, substrings, and a vocabulary with the trees of the shipped `en-uncase
 Training itself takes as many steps on any large text. Every size is measured in a process of its own, on the first
 megabytes of the files, one after the other.
 
-letters: the processor time of the parser, whose trees words get that are too long for a chart, by the length of words.
+letters: the processor time of the parser, whose trees words get that are too long for a chart, by the length of
+words.
 
 batches: words per second and peak memory on a GPU, with batches of 256, 512 and 1,024 sequences of 96 words of the
 corpus. Words of 10, 20 and 40 letters are random syllables, 128 distinct ones in batches of 1,024, with complete
