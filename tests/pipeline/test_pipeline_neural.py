@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+import threading
 import warnings
 
 import numpy as np
@@ -22,7 +23,11 @@ from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.pipeline.ahead import Ahead  # noqa: E402
 from treetok.pipeline.artefacts import load_trees  # noqa: E402
+from treetok.pipeline.neural import NeuralTraining  # noqa: E402
+from treetok.pipeline.options import TrainOptions  # noqa: E402
+from treetok.pipeline.time_budget import Budget  # noqa: E402
 from treetok.pipeline.vocabulary import without_redundant_words  # noqa: E402
+from treetok.progress import Progress  # noqa: E402
 
 TEXT, _ = Language().text(1500)
 
@@ -96,6 +101,28 @@ def test_an_error_ahead_of_time_is_raised_where_the_result_is_needed():
     ahead = Ahead(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         ahead.result()
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_kernels_are_compiled_while_words_are_counted(device, monkeypatch):
+    pytest.importorskip("triton", reason="Triton is not installed")
+    began, may_end, ended = threading.Event(), threading.Event(), []
+
+    def compile_slowly(preset, on):
+        began.set()
+        assert may_end.wait(30)
+        ended.append((preset, on))
+        raise RuntimeError("cannot be compiled")
+
+    monkeypatch.setattr("treetok.model.precompile.precompile_kernels", compile_slowly)
+    options = TrainOptions(vocab_size=500, preset=MINUTE, device="cpu")
+    neural = NeuralTraining.prepare(options, Budget(), Progress(False))
+    with dataclasses.replace(neural, device=device).compiling_kernels():
+        if device == "cuda":
+            assert began.wait(30) and not ended
+            may_end.set()
+    # Whoever needs the kernels reports what is wrong with them.
+    assert ended == ([(MINUTE, "cuda")] if device == "cuda" else [])
 
 
 def test_the_threads_of_the_machine_do_not_change_the_files(tmp_path):

@@ -1,8 +1,6 @@
-"""Compile the GPU kernels in the background, while words are counted: they depend only on the configuration."""
+"""Compile the GPU kernels ahead of time, while words are counted: they depend only on the configuration."""
 
 from __future__ import annotations
-
-import threading
 
 import numpy as np
 import torch
@@ -42,10 +40,3 @@ def precompile_kernels(preset: Preset, device: str) -> None:
             teacher, counts, MORPHEMES, preset.parser, preset.distillation, device
         ).trainer
         torch.autograd.backward(trainer.data.loss(trainer.parser, trainer.learned))
-
-
-def start_precompiling(preset: Preset, device: str) -> threading.Thread:
-    """Compile in a thread. It draws random numbers: wait for it before a seed is set."""
-    thread = threading.Thread(target=precompile_kernels, args=(preset, device), daemon=True)
-    thread.start()
-    return thread

@@ -30,8 +30,11 @@ class Ahead(Generic[T]):
         except BaseException as error:
             self._error = error
 
-    def result(self) -> T:
+    def wait(self) -> None:
         self._thread.join()
+
+    def result(self) -> T:
+        self.wait()
         if self._error is not None:
             raise self._error
         return self._outcome[0]

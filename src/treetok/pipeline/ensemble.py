@@ -60,7 +60,6 @@ class EnsembleTraining:
     decode: Decode
     watch: GoldWatch | None = None
     checkpoint_seconds: float = 60.0
-    precompiling: Any = None
     pieces: PieceModel | None = None
     _ahead: dict[int, Ahead[MorphemeVocabulary]] = field(default_factory=dict)
 
@@ -133,8 +132,6 @@ class EnsembleTraining:
 
         def work() -> Made:
             model, sizes = self.preset.model, self.preset.parser
-            if self.precompiling is not None:
-                self.precompiling.join()
             with explained_memory_errors(training.sequences):
                 trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
                 self._find_morphemes_ahead(number + 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import threading
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named
 from treetok.model.training.build_trainer import chart_words, check_corpus
 from treetok.model.training.data_parallel import joined_processes
+from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import TREES
 from treetok.pipeline.count_words import IDS, LEXICON_WORDS, WORDS, CountedText
 from treetok.pipeline.decode_trees import TREES_FILE, TreeDecoding, decode_all, decode_text
@@ -58,7 +59,6 @@ class NeuralTraining:
     budget: Budget
     progress: Progress
     watch: GoldWatch | None
-    precompiling: threading.Thread | None
 
     @classmethod
     def prepare(cls, options: TrainOptions, budget: Budget, progress: Progress) -> NeuralTraining:
@@ -68,14 +68,32 @@ class NeuralTraining:
         warn_of_large_batches(preset, device)
         options = options.with_vocab(preset.vocab)
         watch = GoldWatch.read(options.gold, options.text_profile, progress.show)
-        name, precompiling = name_of_preset(options.preset, device), start_precompiling(preset, device)
-        return cls(options, preset, name, device, budget, progress, watch, precompiling)
+        return cls(options, preset, name_of_preset(options.preset, device), device, budget, progress, watch)
 
     def identity(self) -> dict[str, Any]:
         """What the members of the ensemble depend on, apart from the text."""
         described = dataclasses.asdict(self.preset)
         names = ("model", "training", "ensemble", "max_epochs", "max_words")
         return {"preset": self.preset_name, **{name: described[name] for name in names}}
+
+    @contextmanager
+    def compiling_kernels(self) -> Iterator[None]:
+        """Compile GPU kernels, if any are used, while something else is done. One of several processes does not
+        yet know its GPU, and compiles them when it needs them."""
+        kernels = None
+        if self.device == "cuda" and self.preset.model.chart == "complete" and not is_started_by_torchrun():
+            # PyTorch comes without Triton on some systems.
+            with suppress(ImportError):
+                from treetok.model.precompile import precompile_kernels
+
+                kernels = Ahead(lambda: precompile_kernels(self.preset, self.device))
+        try:
+            yield
+        finally:
+            # Even after an error: a thread that compiles while Python shuts down can abort the process. Kernels
+            # that cannot be compiled fail where they are used.
+            if kernels is not None:
+                kernels.wait()
 
     def train(self, text: CountedText, run: Run) -> TreesOfText:
         """The trees of all words of the text, and the parser."""
@@ -106,7 +124,6 @@ class NeuralTraining:
                 decode,
                 self.watch,
                 options.checkpoint_seconds,
-                self.precompiling,
                 pieces,
             )
             members, sha256 = training.train_all()
@@ -225,15 +242,3 @@ def check_words(sequence: WordSequence, model: ModelConfig) -> None:
             f"the text has {len(words)} words of {SHORTEST_WORD} letters or more: too few to learn trees from;"
             " choose trees from counts"
         )
-
-
-def start_precompiling(preset: Preset, device: str) -> threading.Thread | None:
-    """Compile GPU kernels, if any are used, while words are counted. One of several processes does not yet know
-    its GPU and compiles them when it needs them."""
-    if not device.startswith("cuda") or preset.model.chart != "complete" or is_started_by_torchrun():
-        return None
-    try:
-        from treetok.model.precompile import start_precompiling as start
-    except ImportError:
-        return None
-    return start(preset, device)

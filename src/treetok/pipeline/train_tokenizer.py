@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,7 +117,8 @@ def train_neural(
         **neural.identity(),
     }
     run = Run.open(directory, identity, resume, is_first_process(), force)
-    text = count_text(items, options, run, progress, neural.preset.max_words)
+    with nullcontext() if "words" in run.records else neural.compiling_kernels():
+        text = count_text(items, options, run, progress, neural.preset.max_words)
     budget.counting_seconds = run.records["words"].seconds
     words = frequent_words(text.counts, options.min_word_count)
     # Fail before hours of training rather than after.
