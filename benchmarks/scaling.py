@@ -154,6 +154,7 @@ def settings_of_batches(corpus: Path) -> Iterator[tuple[dict[str, object], WordS
 def batches(corpus: Path) -> None:
     import torch
 
+    from training import seconds_per_step
     from treetok.model.config import ModelConfig
     from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morphemes
     from treetok.model.presets import PRESETS
@@ -170,14 +171,7 @@ def batches(corpus: Path) -> None:
             ChartText.of(sequence, config), config, settings, morphemes, "cuda", PRESETS["paper"].parser
         )
         torch.cuda.reset_peak_memory_stats()
-        for _ in range(3):
-            trainer.take_step()
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(steps):
-            trainer.take_step()
-        torch.cuda.synchronize()
-        seconds = (time.perf_counter() - start) / steps
+        seconds = seconds_per_step(trainer, steps)
         distinct = trainer.maker.draw(0).plan.words
         words = sequences * words_per_sequence
         show(

@@ -21,7 +21,7 @@ from treetok.model.data.morpheme_vocabulary import find_morphemes
 from treetok.model.losses.plain_or_fused import PLAIN, Operations, fused_operations
 from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words
 from treetok.model.training.cuda_graph import CudaGraphTrainer
-from treetok.model.training.trainer import TrainingConfig
+from treetok.model.training.trainer import Trainer, TrainingConfig
 from treetok.text import profile_named
 
 
@@ -108,7 +108,7 @@ def measured_rates() -> tuple[float, float]:
     return rates[0], rates[1]
 
 
-def seconds_per_step(trainer: CudaGraphTrainer, steps: int = 20) -> float:
+def seconds_per_step(trainer: Trainer, steps: int = 20) -> float:
     for _ in range(5):
         trainer.take_step()
     torch.cuda.synchronize()

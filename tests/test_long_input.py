@@ -31,7 +31,9 @@ def test_long_runs_of_letters_become_words_of_bounded_length(profile, letters, r
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
-@pytest.mark.parametrize("letters", ["ab", "'s", " a", "-1", "\r\n ", "’\u0301"])
+@pytest.mark.parametrize(
+    "letters", ["ab", "'s", " a", "-1", "1", "\r\n ", "’\u0301", "Aa\u0301", "A", "🇩", "👍🏽\u200d"]
+)
 def test_splitting_takes_linear_time(profile, letters):
     def seconds(length):
         text = "".join(random.Random(0).choices(letters, k=length))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treetok.errors import TreetokError
-from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig
+from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig, check_at_least_one
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.data.piece_model import PieceConfig, PieceModel
 from treetok.model.decoding import GREEDY, DecodingConfig, PrunedTrees, ensemble_trees
@@ -70,9 +70,7 @@ class Preset:
         for name in ("pseudo_words", "pseudo_compounds"):
             if getattr(self, name) < 0:
                 raise TreetokError(f"{name} must be at least 0, not {getattr(self, name)}")
-        for name in ("max_epochs", "max_words"):
-            if getattr(self, name) < 1:
-                raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_at_least_one(self, "max_epochs", "max_words")
 
     @property
     def keeps_joint_parser(self) -> bool:

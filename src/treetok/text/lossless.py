@@ -34,9 +34,10 @@ FIRST_VERSION = regex.compile(
 # Digits in groups of three from the right. Longer runs than the lookahead sees are longer than a word may be.
 DIGITS = rf"\p{{N}}{{1,3}}(?=(?:\p{{N}}{{3}}){{0,{LONGEST_WORD // 3}}}(?!\p{{N}}))|\p{{N}}+"
 # An emoji with all that belongs to it, from skin tone to family. © and → are symbols like others.
-PICTURE = r"[[\p{ExtPict}\p{RI}]--\p{Latin1}--\p{Arrows}]"
-EMOJI = rf"[0-9\#*]\uFE0F?\u20E3|\ ?(?={PICTURE})\X"
-SYMBOLS = rf"\ ?(?:[[^\s\p{{L}}\p{{M}}\p{{N}}]--{PICTURE}]\p{{M}}*)+"
+PICTURE = r"[\p{ExtPict}--\p{Latin1}--\p{Arrows}]"
+# Flags are pairs of regional indicators (RI). \X would look back to the first of a run for every one of them.
+EMOJI = rf"[0-9\#*]\uFE0F?\u20E3|\ ?\p{{RI}}{{1,2}}|\ ?(?={PICTURE})\X"
+SYMBOLS = rf"\ ?(?:[[^\s\p{{L}}\p{{M}}\p{{N}}\p{{RI}}]--{PICTURE}]\p{{M}}*)+"
 
 
 def letters_pattern(without: str = "") -> str:

@@ -17,6 +17,7 @@ from torch import nn
 from treetok.errors import TreetokError
 from treetok.model.batches.batch import Batch
 from treetok.model.batches.maker import BatchMaker, mixed_seed
+from treetok.model.config import check_at_least_one
 from treetok.model.losses.objectives import Losses, TreeLearner
 from treetok.model.training.schedule import warmup_cosine
 from treetok.stop_signal import stop_signal
@@ -45,9 +46,7 @@ class TrainingConfig:
     validation_share: float = 0.005
 
     def __post_init__(self) -> None:
-        for name in ("steps", "sequences", "words_per_sequence"):
-            if getattr(self, name) < 1:
-                raise TreetokError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_at_least_one(self, "steps", "sequences", "words_per_sequence")
         for name in ("learning_rate", "clip_norm"):
             if not 0 < getattr(self, name) < math.inf:
                 raise TreetokError(f"{name} must be above 0 and finite, not {getattr(self, name)}")
