@@ -10,7 +10,7 @@ LONG, FLOAT, HALF = "*i64", "*fp32", "*bf16"
 TREES = {"first_span": LONG, "length": LONG, "order": LONG, "W": "i32"}
 KERNELS = [
     (
-        mbr_trees._add_expected_spans,
+        mbr_trees._add_log_probabilities,
         {
             **TREES,
             "score": FLOAT,
@@ -19,6 +19,7 @@ KERNELS = [
             "own": FLOAT,
             "total": FLOAT,
             "temperature": "fp32",
+            "least": "fp32",
         },
         {"BW": 32},
     ),
@@ -26,7 +27,7 @@ KERNELS = [
         mbr_trees._best_trees,
         {
             **TREES,
-            "expected": FLOAT,
+            "of_span": FLOAT,
             "value": FLOAT,
             "best": "*i32",
             "depth_of": "*i32",

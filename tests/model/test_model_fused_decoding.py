@@ -23,9 +23,11 @@ from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E
 from treetok.model.data.piece_model import PieceModel  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import (  # noqa: E402
+    LEAST_PROBABILITY,
     CompositionTrees,
     DecodingConfig,
     expected_spans,
+    log_probabilities,
     mbr_splits,
     split_depths_of,
     split_scores_by_width,
@@ -34,7 +36,7 @@ from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.fused_decoding import FusedTrees  # noqa: E402
 from treetok.model.kernels import inside_scores  # noqa: E402
 from treetok.model.kernels.inside_scores import InsideScores  # noqa: E402
-from treetok.model.kernels.mbr_trees import add_expected_spans, best_trees  # noqa: E402
+from treetok.model.kernels.mbr_trees import add_log_probabilities, best_trees  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -127,7 +129,7 @@ def test_scores_are_those_of_the_plain_modules(overriding, own, at_once, monkeyp
 
 @given(st.integers(2, 8), st.integers(0, 10**6))
 @settings(max_examples=10)
-def test_expected_spans_and_best_trees_of_random_scores(n, seed):
+def test_probabilities_and_best_trees_of_random_scores(n, seed):
     """Words without a common substring, so that every span has scores of its own; two of another length."""
     generator = torch.Generator().manual_seed(seed)
     letters = iter(map(chr, range(0x4E00, 0x9FFF)))
@@ -137,10 +139,10 @@ def test_expected_spans_and_best_trees_of_random_scores(n, seed):
     of_members = [torch.randn(int(first[-1]), generator=generator).to(DEVICE) * 3 for _ in range(2)]
     total = torch.zeros(substrings.spans.total, device=DEVICE)
     for scores in of_members:
-        add_expected_spans(substrings, scores, 2.0, total)
+        add_log_probabilities(substrings, scores, 2.0, LEAST_PROBABILITY, total)
     depths, margins = best_trees(substrings, total)
     numbers = [number for number, word in enumerate(words) if len(word) == n]
-    expected = torch.zeros(len(numbers), n, n + 1)
+    of_span = torch.zeros(len(numbers), n, n + 1)
     for scores in of_members:
         by_width, rows = {}, {}
         for width in range(2, n + 1):
@@ -151,31 +153,31 @@ def test_expected_spans_and_best_trees_of_random_scores(n, seed):
             cells = [int(substrings.substring_of_span[span]) for of_word in spans for span in of_word]
             by_width[width] = torch.stack([scores[first[c] : first[c + 1]].cpu() for c in cells])
             rows[width] = torch.arange(len(cells)).view(len(numbers), -1)
-        expected += expected_spans(by_width, rows, len(numbers), n, 2.0)
+        of_span += log_probabilities(expected_spans(by_width, rows, len(numbers), n, 2.0))
     for at, number in enumerate(numbers):
         for width in range(2, n + 1):
             for start in range(n - width + 1):
                 span = int(substrings.spans.ids(torch.tensor(number), width, torch.tensor(start)))
-                assert float(total[span]) == pytest.approx(float(expected[at, start, width]), abs=1e-5)
-    plain = [(-tree).astype(int).tolist() for tree in split_depths_of(mbr_splits(expected))]
+                assert float(total[span]) == pytest.approx(float(of_span[at, start, width]), abs=1e-5)
+    plain = [(-tree).astype(int).tolist() for tree in split_depths_of(mbr_splits(of_span))]
     assert [depths[number, : n - 1].tolist() for number in numbers] == plain
     assert margins[[len(word) == 1 for word in words].index(True)] == torch.inf
     for at, number in enumerate(numbers):
-        values = sorted(value_of_trees(expected[at], 0, n), reverse=True)
+        values = sorted(value_of_trees(of_span[at], 0, n), reverse=True)
         ahead = values[0] - values[1] if len(values) > 1 else torch.inf
         assert float(margins[number]) == pytest.approx(ahead, abs=1e-4)
 
 
-def value_of_trees(expected, start, width):
-    """The expected spans of every tree over a span."""
+def value_of_trees(of_span, start, width):
+    """The sum over the spans of every tree over a span."""
     if width == 1:
         return [0.0]
-    own = float(expected[start, width])
+    own = float(of_span[start, width])
     return [
         own + left + right
         for k in range(1, width)
-        for left in value_of_trees(expected, start, k)
-        for right in value_of_trees(expected, start + k, width - k)
+        for left in value_of_trees(of_span, start, k)
+        for right in value_of_trees(of_span, start + k, width - k)
     ]
 
 

@@ -1,5 +1,6 @@
 """Losses against sums over single words; sampling of batches; trees from the composition model."""
 
+import math
 import random
 from collections import Counter
 from functools import cache
@@ -24,7 +25,7 @@ from treetok.model.config import (  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
 from treetok.model.data.piece_model import PieceModel  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
-from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig  # noqa: E402
+from treetok.model.decoding import GREEDY, LEAST_PROBABILITY, CompositionTrees, DecodingConfig  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.losses.objectives import TreeLearner  # noqa: E402
 from treetok.model.reference_model import RecursiveModel  # noqa: E402
@@ -181,9 +182,9 @@ def all_trees(start, end):
 
 @pytest.mark.parametrize("seed", range(6))
 @torch.no_grad()
-def test_trees_have_the_most_expected_spans_of_all_trees(seed):
+def test_trees_have_the_most_probable_spans_of_all_trees(seed):
     reading = DecodingConfig(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
-    # In every third case two models, whose expectations are summed.
+    # In every third case two models, whose probabilities are multiplied.
     made = [make(other, ObjectiveConfig()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
     members = [EnsembleMember(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
     for member in members:
@@ -223,13 +224,18 @@ def test_trees_have_the_most_expected_spans_of_all_trees(seed):
 
     for word, scores in zip(words, source.split_scores(words), strict=True):
         trees = all_trees(0, len(word))
-        expected = Counter()
-        for tree in trees:
-            for span in tree:
-                expected[span] += sum(probability(number, word, tree) for number in range(voters))
-        assert expected[0, len(word)] == pytest.approx(voters)
-        most = max(sum(expected[span] for span in tree) for tree in trees)
-        assert sum(expected[span] for span in Tree(word, scores).spans()) == pytest.approx(most, abs=1e-4)
+        log_product = Counter()
+        for number in range(voters):
+            expected = Counter()
+            for tree in trees:
+                for span in tree:
+                    expected[span] += probability(number, word, tree)
+            assert expected[0, len(word)] == pytest.approx(1)
+            for span, share in expected.items():
+                log_product[span] += math.log(share + LEAST_PROBABILITY)
+        most = max(sum(log_product[span] for span in tree) for tree in trees)
+        found = sum(log_product[span] for span in Tree(word, scores).spans())
+        assert found == pytest.approx(most, abs=1e-4)
 
 
 def test_trees_as_in_the_paper_come_from_one_model():

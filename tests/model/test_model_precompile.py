@@ -45,7 +45,7 @@ def test_all_kernels_are_compiled(monkeypatch):
     for module, name in (
         (feed_forward, "_feed_forward"),
         (feed_forward, "_feed_forward_backward"),
-        (mbr_trees, "_add_expected_spans"),
+        (mbr_trees, "_add_log_probabilities"),
         (mbr_trees, "_best_trees"),
         (morpheme_sums, "_sum"),
         (morpheme_sums, "_sum_backward"),
@@ -66,6 +66,6 @@ def test_all_kernels_are_compiled(monkeypatch):
         monkeypatch.setattr(presets, "ensemble_trees", FusedTrees)
     precompile.precompile_kernels(SMALL, DEVICE)
     assert in_bits == [torch.float16, torch.float32]
-    expected = {"_feed_forward", "_feed_forward_backward", "_add_expected_spans", "_best_trees"}
+    expected = {"_feed_forward", "_feed_forward_backward", "_add_log_probabilities", "_best_trees"}
     on_a_gpu = {"_sum", "_sum_backward", "_attend", "_attend_backward"}
     assert used == (expected | on_a_gpu if DEVICE == "cuda" else expected)

@@ -1,13 +1,15 @@
 """Decoding trees from trained composition models.
 
 The paper splits every span at its highest compatibility score, from the root down (greedy decoding). By default we
-use minimum Bayes risk decoding over spans instead (docs/lab-notes.md): the softmax of the scores gives every tree
-a probability, and we take the tree with the highest expected number of correct spans. That takes the scores of all
-spans, and so complete charts; greedy decoding also works with pruned ones (`PrunedTrees`).
+decode over spans instead (docs/lab-notes.md), as in minimum Bayes risk (MBR) decoding: the softmax of the scores
+gives every tree a probability, so every span has one too, and we take the tree with the highest product of the
+probabilities of its spans. That takes the scores of all spans, and so complete charts; greedy decoding also works
+with pruned ones (`PrunedTrees`).
 
 A model's score of a span depends on the morphemes it knows. For an ensemble of models with different morphemes,
-the span probabilities are summed (`CompositionTrees`). A language model of pieces may be one more member: it is
-far cheaper, and knows whole words.
+the product is over all models (`CompositionTrees`): a span that one of them rules out is not made up for by
+another that is sure of it. A language model of pieces may be one more member: it is far cheaper, and knows whole
+words.
 
 Shapes: C cells of a level, K possible splits of each; W words of equal length n, S starts.
 """
@@ -41,6 +43,8 @@ from treetok.span_table import spans_before_width, walk_trees
 
 # Limits the memory of a batch. A GPU needs large batches to stay busy.
 LETTERS_PER_BATCH = {"cpu": 40_000, "cuda": 160_000}
+# Added to the probability of a span before the logarithm, so that no single model can rule a span out for good.
+LEAST_PROBABILITY = 0.001
 # On a CPU, what is computed for this many pairs of halves fits into its cache.
 PAIRS_AT_ONCE = 2048
 
@@ -49,7 +53,8 @@ PAIRS_AT_ONCE = 2048
 class DecodingConfig:
     """How trees are decoded.
 
-    mbr: minimum Bayes risk decoding over spans, instead of greedy decoding from the root down.
+    mbr: decoding over the probabilities of spans, as in minimum Bayes risk decoding, instead of greedy decoding
+        from the root down.
     own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
         parts, so their scores mean little.
     temperature: the scores of composition models are divided by it before the softmax.
@@ -132,18 +137,24 @@ def expected_spans(
     return expected
 
 
-def mbr_splits(expected: Tensor) -> npt.NDArray[np.int64]:
-    """[word, start, width]: the width of the left part in the tree with the most expected spans; ties go left."""
-    n = expected.shape[1]
-    value = torch.zeros_like(expected)
-    best = torch.zeros_like(expected, dtype=torch.int64)
+def log_probabilities(expected: Tensor) -> Tensor:
+    """What a span adds to the value of a tree, given the probability that it is in the tree."""
+    return (expected + LEAST_PROBABILITY).log()
+
+
+def mbr_splits(of_span: Tensor) -> npt.NDArray[np.int64]:
+    """[word, start, width]: the width of the left part in the tree whose spans have the highest sum; ties go
+    left."""
+    n = of_span.shape[1]
+    value = torch.zeros_like(of_span)
+    best = torch.zeros_like(of_span, dtype=torch.int64)
     for width in range(2, n + 1):
         starts = n - width + 1
         of_split_WSK = torch.stack(
             [value[:, :starts, k] + value[:, k : k + starts, width - k] for k in range(1, width)], -1
         )
         highest, at = of_split_WSK.max(-1)
-        value[:, :starts, width] = highest + expected[:, :starts, width]
+        value[:, :starts, width] = highest + of_span[:, :starts, width]
         best[:, :starts, width] = at + 1
     return best.cpu().numpy()
 
@@ -242,10 +253,10 @@ class CompositionTrees:
                 continue
             rows = rows_of_spans(table, of_length, n, self.device)
             if self.decoding.mbr:
-                expected = torch.zeros((len(of_length), n, n + 1), device=self.device)
+                of_span = torch.zeros((len(of_length), n, n + 1), device=self.device)
                 for scores, temperature in of_members:
-                    expected += expected_spans(scores, rows, len(of_length), n, temperature)
-                best = mbr_splits(expected)
+                    of_span += log_probabilities(expected_spans(scores, rows, len(of_length), n, temperature))
+                best = mbr_splits(of_span)
             else:
                 best = greedy_splits(scores_of_members[0], rows, len(of_length), n)
             trees += split_depths_of(best)

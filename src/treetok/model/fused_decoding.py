@@ -18,15 +18,15 @@ from treetok.model.charts.batch_substrings import BatchSubstrings
 from treetok.model.charts.morpheme_index import MorphemeIndex
 from treetok.model.charts.piece_index import PieceIndex
 from treetok.model.data.piece_model import PieceModel
-from treetok.model.decoding import DecodingConfig
+from treetok.model.decoding import LEAST_PROBABILITY, DecodingConfig
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.kernels.inside_scores import InsideScores
-from treetok.model.kernels.mbr_trees import add_expected_spans, best_trees
+from treetok.model.kernels.mbr_trees import add_log_probabilities, best_trees
 
 # Splits of all words of a batch, those of shared substrings counted again and again: bounds the memory.
 SPLITS_PER_BATCH = 16_000_000
-# A tree is decoded again if it is not ahead by this much, in expected spans per member (docs/lab-notes.md).
-NEAR_TIE = 0.002
+# A tree is decoded again if its logarithm is not ahead by this much per member (docs/lab-notes.md).
+NEAR_TIE = 0.004
 
 
 Results = tuple[Sequence[int], list[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
@@ -100,13 +100,14 @@ class FusedTrees:
 
     def _best_trees(self, scorers: Sequence[InsideScores], words: list[str]) -> tuple[Tensor, Tensor]:
         substrings = BatchSubstrings.of_words(words, self.device)
-        expected_S = torch.zeros(substrings.spans.total, dtype=torch.float32, device=substrings.hash_U.device)
+        of_span_S = torch.zeros(substrings.spans.total, dtype=torch.float32, device=substrings.hash_U.device)
         for scorer, morphemes in zip(scorers, self._morphemes, strict=True):
             score_P = scorer.of_substrings(substrings, morphemes.of_substrings(substrings))
-            add_expected_spans(substrings, score_P, self.decoding.temperature, expected_S)
+            add_log_probabilities(substrings, score_P, self.decoding.temperature, LEAST_PROBABILITY, of_span_S)
         if self._pieces is not None:
-            add_expected_spans(substrings, self._pieces.split_scores(words, substrings), 1.0, expected_S)
-        return best_trees(substrings, expected_S)
+            score_P = self._pieces.split_scores(words, substrings)
+            add_log_probabilities(substrings, score_P, 1.0, LEAST_PROBABILITY, of_span_S)
+        return best_trees(substrings, of_span_S)
 
 
 def results_of(numbers: Sequence[int], words: Sequence[str], found: Sequence[OnTheWay]) -> Results:

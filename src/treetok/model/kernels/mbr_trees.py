@@ -1,4 +1,5 @@
-"""Expected spans and the trees with the most of them, each word by one lane: `treetok.model.decoding`, faster.
+"""The probabilities of spans and the trees whose spans have the highest, each word by one lane:
+`treetok.model.decoding`, faster.
 
 A lane walks over the chart of its word alone, in global memory: no lane reads what another has written. Spans are
 numbered as in `treetok.span_table`: by width, then by start.
@@ -25,8 +26,19 @@ def _spans_before(n, width):
 
 
 @triton.jit(do_not_specialize=["W"])
-def _add_expected_spans(
-    score, first_split, substring_of_span, first_span, length, order, own, total, W, temperature, BW: tl.constexpr
+def _add_log_probabilities(
+    score,
+    first_split,
+    substring_of_span,
+    first_span,
+    length,
+    order,
+    own,
+    total,
+    W,
+    temperature,
+    least,
+    BW: tl.constexpr,
 ):
     lane = tl.program_id(0) * BW + tl.arange(0, BW)
     word = tl.load(order + lane, mask=lane < W, other=0)
@@ -42,7 +54,7 @@ def _add_expected_spans(
             span = before + start
             probability = tl.load(own + span, mask=alive, other=0.0)
             so_far = tl.load(total + span, mask=alive, other=0.0)
-            tl.store(total + span, so_far + probability, mask=alive)
+            tl.store(total + span, so_far + tl.log(probability + least), mask=alive)
             substring = tl.load(substring_of_span + span, mask=alive, other=0)
             split = tl.load(first_split + substring, mask=alive, other=0)
             highest = tl.full((BW,), float("-inf"), dtype=tl.float32)
@@ -65,7 +77,7 @@ def _add_expected_spans(
 
 @triton.jit(do_not_specialize=["W", "row"])
 def _best_trees(
-    expected,
+    of_span,
     value,
     best,
     depth_of,
@@ -109,7 +121,7 @@ def _best_trees(
                 left_width = tl.where(better, k, left_width).to(tl.int32)
                 highest = tl.where(better, of_split, highest)
             span = before + start
-            tl.store(value + span, highest + tl.load(expected + span, mask=alive, other=0.0), mask=alive)
+            tl.store(value + span, highest + tl.load(of_span + span, mask=alive, other=0.0), mask=alive)
             tl.store(best + span, left_width, mask=alive)
             tl.store(margin + span, tl.minimum(least_margin, highest - second), mask=alive)
     root = first + _spans_before(n, n)
@@ -135,11 +147,14 @@ def by_length(substrings: BatchSubstrings) -> Tensor:
     return torch.argsort(substrings.spans.lengths, descending=True, stable=True)
 
 
-def add_expected_spans(substrings: BatchSubstrings, score_P: Tensor, temperature: float, total_S: Tensor) -> None:
-    """Adds the probability that a span is in the tree to `total_S`, for every span of two letters or more."""
+def add_log_probabilities(
+    substrings: BatchSubstrings, score_P: Tensor, temperature: float, least: float, total_S: Tensor
+) -> None:
+    """Adds log(p + least) to `total_S` for every span of two letters or more, p being the probability that it is
+    in the tree."""
     own_S = torch.zeros_like(total_S)
     words = len(substrings.spans.lengths)
-    _add_expected_spans[(triton.cdiv(words, WORDS_PER_BLOCK),)](
+    _add_log_probabilities[(triton.cdiv(words, WORDS_PER_BLOCK),)](
         score_P,
         substrings.first_splits(),
         substrings.substring_of_span,
@@ -150,23 +165,24 @@ def add_expected_spans(substrings: BatchSubstrings, score_P: Tensor, temperature
         total_S,
         words,
         temperature,
+        least,
         BW=WORDS_PER_BLOCK,
         num_warps=1,
     )
 
 
-def best_trees(substrings: BatchSubstrings, expected_S: Tensor) -> tuple[Tensor, Tensor]:
-    """The depths of the splits in the tree with the most expected spans, [W, longest - 1], padded with 0; and how
-    far it is ahead of the next best tree, [W]."""
+def best_trees(substrings: BatchSubstrings, of_span_S: Tensor) -> tuple[Tensor, Tensor]:
+    """The depths of the splits in the tree whose spans have the highest sum, [W, longest - 1], padded with 0; and
+    how far it is ahead of the next best tree, [W]."""
     words, row = len(substrings.spans.lengths), max(substrings.widest - 1, 1)
-    depths = torch.zeros((words, row), dtype=torch.uint8, device=expected_S.device)
-    margin_W = torch.empty(words, dtype=torch.float32, device=expected_S.device)
+    depths = torch.zeros((words, row), dtype=torch.uint8, device=of_span_S.device)
+    margin_W = torch.empty(words, dtype=torch.float32, device=of_span_S.device)
     _best_trees[(triton.cdiv(words, WORDS_PER_BLOCK),)](
-        expected_S,
-        torch.zeros_like(expected_S),
-        torch.zeros_like(expected_S, dtype=torch.int32),
-        torch.full_like(expected_S, -1, dtype=torch.int32),
-        torch.full_like(expected_S, torch.inf),
+        of_span_S,
+        torch.zeros_like(of_span_S),
+        torch.zeros_like(of_span_S, dtype=torch.int32),
+        torch.full_like(of_span_S, -1, dtype=torch.int32),
+        torch.full_like(of_span_S, torch.inf),
         substrings.spans.first_span,
         substrings.spans.lengths,
         by_length(substrings),
