@@ -11,7 +11,7 @@ from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.pipeline.vocabulary import could_be_a_piece
 from treetok.text import VERSIONS
-from treetok.vocabulary import build_vocabulary
+from treetok.vocabulary import build_vocabulary, weights
 
 
 class LeftBranching:
@@ -278,3 +278,36 @@ def test_a_stream_of_texts_is_not_kept_in_memory():
     tracemalloc.stop()
     assert peak < 2_000_000
     assert tokenizer.settings["text_sha256"] == train(reversed(list(texts())), 300).settings["text_sha256"]
+
+
+def test_plain_names_make_room_for_words(monkeypatch):
+    """Rare names leave their room to rare words; a text that capitalises every other word has no names."""
+    monkeypatch.setattr(weights, "WORDS_PER_NAME", 1000)
+    words = [f"{first}{second}a" for first in "bcdfghklmn" for second in "aeiou"]
+    names = [word.capitalize() + "x" for word in words]
+    text = " ".join((names + words) * 6 + ["and"] * 30_000)
+    size = 310
+
+    def whole(tokenizer, strings):
+        entries = {entry for entry, _ in tokenizer.state.entries}
+        return sum(" " + string in entries for string in strings)
+
+    aligned, plain = (train([text], size, plain_names=plain) for plain in (False, True))
+    assert plain.settings["plain_names"] is True and "plain_names" not in aligned.settings
+    assert whole(plain, words) > whole(aligned, words)
+    assert whole(plain, names) < whole(aligned, names)
+    aligned, plain = (train([text.replace("and", "And")], size, plain_names=plain) for plain in (False, True))
+    assert plain.state.entries == aligned.state.entries
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"plain_names": 1}, "plain_names must be true or false, not 1"),
+        ({"plain_names": True, "vocab": "paper"}, "plain_names is for vocab='compact' alone"),
+        ({"plain_names": True, "profile": "uncased"}, "the profile 'uncased' has no capitals"),
+    ],
+)
+def test_plain_names_are_refused_where_they_cannot_be(options, message):
+    with pytest.raises(TreetokError, match=message):
+        train(["a text"], 400, trees="counts", **options)

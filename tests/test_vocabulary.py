@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from treetok import TreetokError
 from treetok import reference_algorithms as reference
 from treetok.segment import Segmenter
-from treetok.vocabulary import DEFAULT_THRESHOLD, METHODS, SharedNodes, build_vocabulary, root_weights
+from treetok.vocabulary import DEFAULT_THRESHOLD, LARGEST_SUM, METHODS, SharedNodes, build_vocabulary
 from treetok.vocabulary.fewest_tokens import choose_strings, exchange_strings
 from treetok.vocabulary.heuristic import heuristic_vocabulary
+from treetok.vocabulary.names import MOST_NAMES, which_are_names
 from treetok.vocabulary.pruning import LiveNodes, TreeViterbi
 from treetok.vocabulary.top_down_cuts import TopDownCuts, token_costs
+from treetok.vocabulary.weights import word_weights
 
 
 def random_trees(seed):
@@ -299,8 +301,59 @@ def test_ties_are_broken_by_the_token(method):
 
 def test_weights_are_never_zero():
     """However small the share of a word: its strings would be worth nothing at all."""
-    assert root_weights(np.array([10**16, 1]), 1.0).tolist()[1] == 1
-    assert root_weights(np.array([10**16, 1]), 1.0).tolist()[0] < 10**16
+    names = np.array([False, True])
+    for alignment, which in ((0.0, None), (0.0, names), (1.0, names)):
+        weights = word_weights(np.array([10**16, 1]), alignment, LARGEST_SUM, which).tolist()
+        assert weights[1] == 1 if alignment == 0 else weights == [1000, 1]
+        assert weights[0] < 10**16
+
+
+def test_names_are_words_with_a_capital_seldom_written_without():
+    counts = {
+        " the": 500,
+        " The": 90,
+        "The": 4,
+        " Ada": 20,
+        "Ada's": 2,
+        " river": 300,
+        " River": 80,
+        " I": 9,
+        "42": 9,
+    }
+
+    def names(counts):
+        return {word for word, is_name in zip(counts, which_are_names(counts), strict=True) if is_name}
+
+    assert names(counts) == {" Ada", "Ada's", " I"}
+    # All forms of a word count together, and NASA is a name while US is not.
+    assert names(counts | {" NASA": 3, " Nasa": 1, " US": 9, " us": 30}) == {
+        " Ada",
+        "Ada's",
+        " I",
+        " NASA",
+        " Nasa",
+    }
+    # Written as often without a capital as SELDOM allows, and once more.
+    assert " River" in names(counts | {" river": 23})
+    assert " River" not in names(counts | {" river": 24})
+    # With too many names, case says nothing.
+    in_letters = sum(count for word, count in counts.items() if word != "42")
+    others = in_letters - 31
+    assert names(counts | {" Bob": int(MOST_NAMES * others / (1 - MOST_NAMES)) - 31})
+    assert not names(counts | {" Bob": int(MOST_NAMES * others / (1 - MOST_NAMES)) - 29})
+    assert names({}) == set()
+
+
+def test_rare_names_make_room_for_words():
+    """Of two strings, both in two words, the one whose words are more frequent, unless they are names."""
+    text = [("ab", [0], 60), ("cd", [0], 50), ("ef", [0], 10**7)]
+    assert "ab" in build_vocabulary(text, 8, alignment=0.5) and "cd" not in build_vocabulary(
+        text, 8, alignment=0.5
+    )
+    names = np.array([True, False, False])
+    assert "cd" in build_vocabulary(text, 8, alignment=0.5, names=names)
+    # Where fewer tokens are all that counts, a name is a word like others.
+    assert "ab" in build_vocabulary(text, 8, alignment=0, names=names)
 
 
 @pytest.mark.parametrize("alignment", [0, 0.001, np.float32(0.3), np.int64(1)])

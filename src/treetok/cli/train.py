@@ -55,6 +55,12 @@ def add_command(commands: Any) -> None:
         type=float,
         help="0: fewest tokens, 1: every distinct word counts the same; for --vocab compact (default: 0.31)",
     )
+    add(
+        "--plain-names",
+        action="store_true",
+        help="exempt names (words seldom written without a capital) from --alignment: for texts much larger than"
+        " the vocabulary",
+    )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")
     add("--memory-limit", help="memory for counting before rare words are dropped (default: 4GB)")

@@ -45,6 +45,9 @@ class TrainOptions:
         the same aim. None is "paper" with the preset "paper", and "compact" otherwise.
     alignment: from 0 (as few tokens as possible in running text) to 1 (every distinct word counts the same, so
         that more parts of words and fewer whole words become tokens); None is 0.31. Only for "compact".
+    plain_names: whether names (words seldom written without a capital) are exempt from the alignment, so that rare
+        ones leave their room to parts of words; for texts much larger than the vocabulary. Only for "compact" and
+        profiles with capitals, and without effect where nouns are capitalised too.
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.
@@ -77,6 +80,7 @@ class TrainOptions:
     character_coverage: float = 0.9999
     vocab: str | None = None
     alignment: float | None = None
+    plain_names: bool = False
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
     memory_limit: int = DEFAULT_MEMORY_LIMIT
@@ -128,6 +132,7 @@ class TrainOptions:
             vocab, alignment = check_choice(DEFAULT_METHOD if self.vocab is None else self.vocab, self.alignment)
             object.__setattr__(self, "vocab", vocab)
             object.__setattr__(self, "alignment", alignment)
+        self._check_names()
         for name in ("gold", "lexicon_text"):
             object.__setattr__(self, name, paths(name, getattr(self, name)))
         self._check_times()
@@ -154,6 +159,14 @@ class TrainOptions:
                     raise TreetokError(f"{name}: for neural trees alone (--trees neural)")
         if self.prior and not self.is_from_tokenizer:
             raise TreetokError("prior is for the trees of a tokenizer alone")
+
+    def _check_names(self) -> None:
+        if not isinstance(self.plain_names, bool):
+            raise TreetokError(f"plain_names must be true or false, not {self.plain_names!r}")
+        if self.plain_names and self.vocab == "paper":
+            raise TreetokError("plain_names is for vocab='compact' alone: the paper's method has no alignment")
+        if self.plain_names and self.text_profile.split("A") != ["A"]:
+            raise TreetokError(f"plain_names: the profile {self.profile!r} has no capitals to tell names by")
 
     def _check_times(self) -> None:
         for name in ("minutes", "checkpoint_seconds"):

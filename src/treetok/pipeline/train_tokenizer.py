@@ -144,6 +144,7 @@ def finish(
         "character_coverage": options.character_coverage,
         "vocab": options.vocab,
         "alignment": options.alignment,
+        **({"plain_names": True} if options.plain_names else {}),
         "pruning_rate": options.pruning_rate,
     }
 
@@ -187,7 +188,7 @@ def finish(
 
 
 # The vocabulary options that cannot be read off the tokenizer itself.
-SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "pruning_rate")
+SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "plain_names", "pruning_rate")
 
 
 def versions(options: TrainOptions) -> dict[str, str]:

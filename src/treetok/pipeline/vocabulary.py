@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+import numpy as np
+
 from treetok.batched_depths import batch_split_depths
 from treetok.corpus.characters import covering_characters
 from treetok.errors import TreetokError, TreetokWarning
@@ -20,6 +22,7 @@ from treetok.text import Profile, check_encodable
 from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
+from treetok.vocabulary.names import which_are_names
 
 WORDS_PER_BATCH, WORDS_PER_THREAD = 20_000, 2_000
 
@@ -90,6 +93,9 @@ def choose_vocabulary(
         [(word, scores_of_word(word, profile, scores), count) for word, count in counts.items()]
         + [(character, [], 1) for character in sorted(lone_characters)]
     )
+    names = None
+    if options.plain_names:
+        names = np.concatenate([which_are_names(counts), np.zeros(len(lone_characters), dtype=bool)])
     size = options.vocab_size - room.outside
     assert options.vocab is not None
     with progress.stage("choosing the vocabulary", None, "tokens") as shown:
@@ -101,6 +107,7 @@ def choose_vocabulary(
             # For profiles where no leading space marks the start of a word.
             letters_cost_more=profile.in_running_text("a") == "a",
             post_merge=True,
+            names=names,
             pruning_rate=options.pruning_rate,
             report=shown.at,
         )

@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from treetok.errors import TreetokError, share
 from treetok.text.word_limit import LONGEST_WORD
 from treetok.vocabulary.fewest_tokens import choose_strings
 from treetok.vocabulary.heuristic import heuristic_vocabulary
 from treetok.vocabulary.pruning import prune
-from treetok.vocabulary.shared_nodes import I64, SharedNodes
+from treetok.vocabulary.shared_nodes import SharedNodes
 from treetok.vocabulary.top_down_cuts import COST_PER_TOKEN, TopDownCuts, token_costs
+from treetok.vocabulary.weights import word_weights
 
 __all__ = ["SharedNodes", "build_vocabulary", "check_choice"]
 
@@ -26,10 +28,8 @@ DEFAULT_ALIGNMENT = 0.31
 # fewer tokens are all that counts (chosen on development words: docs/lab-notes.md).
 ERASED_END_COST = 2 * COST_PER_TOKEN / DEFAULT_ALIGNMENT
 DEFAULT_THRESHOLD = 5
-# Weights are integers in units of 1/1000.
-WEIGHT_OF_ONE = 1000.0
-# A word has at most LONGEST_WORD tokens, each costs at most 2 * COST_PER_TOKEN and an erased end, and
-# sums must fit in 63 bits.
+# Of the weights of all words: a word has at most LONGEST_WORD tokens, each costs at most 2 * COST_PER_TOKEN and an
+# erased end, and sums must fit in 63 bits.
 LARGEST_SUM = float(1 << 61) / LONGEST_WORD / (2 * COST_PER_TOKEN + ERASED_END_COST)
 DEFAULT_PRUNING_RATE = 0.2
 
@@ -42,6 +42,7 @@ def build_vocabulary(
     alignment: float | None = None,
     letters_cost_more: bool = False,
     post_merge: bool = False,
+    names: npt.NDArray[np.bool_] | None = None,
     threshold: int = DEFAULT_THRESHOLD,
     pruning_rate: float = DEFAULT_PRUNING_RATE,
     report: Callable[[int], object] = lambda vocabulary_size: None,
@@ -56,6 +57,7 @@ def build_vocabulary(
         where a letter inside a word is the same token as a one-letter word.
     post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens; the higher the
         alignment, the more it costs to erase the end of a word.
+    names: for `compact`: which of the words are names. These are weighted in proportion to their count.
 
     Every character is a token. `threshold` is the minimum count of a string in the heuristic vocabulary; it is
     lowered, to 1 if necessary, until there are `size` tokens. The result has fewer than `size` tokens only if the
@@ -84,7 +86,7 @@ def build_vocabulary(
     if alignment is None:
         counts, present = prune(nodes, counts, size, pruning_rate, report)
     else:
-        weights = root_weights(nodes.frequencies, 1 - alignment)
+        weights = word_weights(nodes.frequencies, alignment, LARGEST_SUM, names)
         costs = token_costs(nodes.tokens, alignment if letters_cost_more else 0)
         erased_end_cost = round(ERASED_END_COST * alignment) if post_merge else None
         present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report, erased_end_cost)
@@ -102,17 +104,3 @@ def check_choice(method: object, alignment: object) -> tuple[str, float | None]:
     if method == "paper":
         raise TreetokError("alignment is for vocab='compact' alone: the paper's method has no such parameter")
     return method, share("alignment", alignment, may_be_one=True, may_be_zero=True)
-
-
-def root_weights(frequencies: I64, power: float) -> I64:
-    """Frequencies to a power, as integers.
-
-    >>> root_weights(np.array([1, 100]), 0.5).tolist(), root_weights(np.array([1, 100]), 1.0).tolist()
-    ([1000, 10000], [1, 100])
-    """
-    roots = frequencies.astype(np.float64) ** power
-    scale = min(1.0 if power == 1 else WEIGHT_OF_ONE, LARGEST_SUM / max(float(roots.sum()), 1.0))
-    if scale == 1:
-        return frequencies
-    weights: I64 = np.maximum(np.rint(scale * roots), 1).astype(np.int64)
-    return weights
