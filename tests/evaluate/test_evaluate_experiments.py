@@ -167,3 +167,35 @@ def test_faults_are_one_line(folder):
         assert message in finished.stderr
         assert "Traceback" not in finished.stderr
     assert half.read_text(encoding="utf-8") == "<!-- begin table1 -->\nx\n"
+
+
+def test_source_code(tmp_path):
+    """A copy, a file that is not UTF-8, one that is too large, and another kind of file are left out."""
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "a.c").write_bytes(b"int main(void) {\n\treturn 0;\n}\n")
+    (sources / "b.h").write_bytes((sources / "a.c").read_bytes())
+    (sources / "c.py").write_bytes("def camelCase():\r\n    return '👩‍🔬'\r\n".encode())
+    (sources / "d.js").write_bytes(b"\xff\xfe")
+    (sources / "e.css").write_bytes(b"a { color: red }\n" * 70)
+    (sources / "f.txt").write_bytes(b"no code")
+    out = tmp_path / "code.json"
+    shared = ["--folder", sources, "--megabytes", 0.001, "--train-text", SAMPLE_FILES[0], "--vocab-size", 600]
+    run("source_code.py", *shared, "--model", "en", "--out", out)
+    heading, *rows = json.loads(out.read_text(encoding="utf-8"))["grid"]
+    assert heading == [
+        "language",
+        "files",
+        "MB",
+        "bytes per token, TreeTok en",
+        "bytes per token, BPE",
+        "files changed",
+    ]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [("C", "1", "0"), ("Python", "1", "0")]
+    notes = json.loads(out.read_text(encoding="utf-8"))["notes"]
+    assert notes["left out"] == "1 files that are not UTF-8, 1 copies"
+    command = [sys.executable, ROOT / "experiments/source_code.py", "--model", "en-uncased", "--against", ""]
+    failed = subprocess.run(
+        [*command, "--folder", sources, "--out", out], capture_output=True, text=True, check=False
+    )
+    assert failed.returncode == 1 and "3 files do not come back as they were" in failed.stderr
