@@ -296,8 +296,18 @@ def test_plain_names_make_room_for_words(monkeypatch):
     assert plain.settings["plain_names"] is True and "plain_names" not in aligned.settings
     assert whole(plain, words) > whole(aligned, words)
     assert whole(plain, names) < whole(aligned, names)
-    aligned, plain = (train([text.replace("and", "And")], size, plain_names=plain) for plain in (False, True))
-    assert plain.state.entries == aligned.state.entries
+    for options in ({"corpus": [text.replace("and", "And")]}, {"corpus": [text], "alignment": 0}):
+        aligned = train(vocab_size=size, **options)
+        with pytest.warns(TreetokWarning, match="plain_names has no effect: "):
+            plain = train(vocab_size=size, plain_names=True, **options)
+        assert plain.state.entries == aligned.state.entries
+
+
+def test_plain_names_do_nothing_to_frequent_names():
+    """In a short text all words are frequent."""
+    aligned = train(SAMPLE_FILES, 1200)
+    with pytest.warns(TreetokWarning, match="no names rarer than one in 100000 words"):
+        assert train(SAMPLE_FILES, 1200, plain_names=True).state.entries == aligned.state.entries
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def add_command(commands: Any) -> None:
     add(
         "--plain-names",
         action="store_true",
-        help="exempt names (words seldom written without a capital) from --alignment: for texts much larger than"
-        " the vocabulary",
+        help="exempt rare names (words seldom written without a capital) from --alignment: for texts much larger"
+        " than the vocabulary",
     )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")

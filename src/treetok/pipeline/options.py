@@ -45,9 +45,9 @@ class TrainOptions:
         the same aim. None is "paper" with the preset "paper", and "compact" otherwise.
     alignment: from 0 (as few tokens as possible in running text) to 1 (every distinct word counts the same, so
         that more parts of words and fewer whole words become tokens); None is 0.31. Only for "compact".
-    plain_names: whether names (words seldom written without a capital) are exempt from the alignment, so that rare
-        ones leave their room to parts of words; for texts much larger than the vocabulary. Only for "compact" and
-        profiles with capitals, and without effect where nouns are capitalised too.
+    plain_names: whether rare names (words seldom written without a capital, and rarer than one in 100 000 words)
+        are exempt from the alignment, so that parts of words get their room; for texts much larger than the
+        vocabulary. Only for "compact" and profiles with capitals, and without effect where nouns are capitalised.
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from treetok.batched_depths import batch_split_depths
 from treetok.corpus.characters import covering_characters
@@ -23,8 +24,14 @@ from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from treetok.vocabulary.names import which_are_names
+from treetok.vocabulary.shared_nodes import I64
+from treetok.vocabulary.weights import WORDS_PER_NAME, rarity_limit
 
 WORDS_PER_BATCH, WORDS_PER_THREAD = 20_000, 2_000
+NO_NAMES = (
+    f"the text has no names rarer than one in {WORDS_PER_NAME} words, or is in a language that capitalises other"
+    " words too"
+)
 
 Scores = Mapping[str, Sequence[float]]
 
@@ -93,9 +100,7 @@ def choose_vocabulary(
         [(word, scores_of_word(word, profile, scores), count) for word, count in counts.items()]
         + [(character, [], 1) for character in sorted(lone_characters)]
     )
-    names = None
-    if options.plain_names:
-        names = np.concatenate([which_are_names(counts), np.zeros(len(lone_characters), dtype=bool)])
+    names = names_among(options, counts, nodes.frequencies) if options.plain_names else None
     size = options.vocab_size - room.outside
     assert options.vocab is not None
     with progress.stage("choosing the vocabulary", None, "tokens") as shown:
@@ -119,6 +124,16 @@ def choose_vocabulary(
             stacklevel=5,
         )
     return vocabulary
+
+
+def names_among(options: TrainOptions, counts: Mapping[str, int], frequencies: I64) -> npt.NDArray[np.bool_]:
+    """Which words are names; `frequencies` has rows for lone characters after those of the words."""
+    names = np.zeros(len(frequencies), dtype=bool)
+    names[: len(counts)] = which_are_names(counts)
+    if not options.alignment or not (names & (frequencies < rarity_limit(frequencies))).any():
+        reason = NO_NAMES if options.alignment else "at alignment 0 all words weigh what they count"
+        warnings.warn(f"plain_names has no effect: {reason}", TreetokWarning, stacklevel=6)
+    return names
 
 
 def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) -> dict[str, int]:

@@ -57,7 +57,7 @@ def build_vocabulary(
         where a letter inside a word is the same token as a one-letter word.
     post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens; the higher the
         alignment, the more it costs to erase the end of a word.
-    names: for `compact`: which of the words are names. These are weighted in proportion to their count.
+    names: for `compact`: which of the words are names. Rare ones are weighted in proportion to their count.
 
     Every character is a token. `threshold` is the minimum count of a string in the heuristic vocabulary; it is
     lowered, to 1 if necessary, until there are `size` tokens. The result has fewer than `size` tokens only if the
