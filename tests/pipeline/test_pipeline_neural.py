@@ -443,5 +443,5 @@ def test_options_of_neural_trees_alone():
         with pytest.raises(TreetokError, match="for neural trees alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)
     for option in ({"directory": "x"}, {"resume": True}, {"force": True}):
-        with pytest.raises(TreetokError, match="directory, resume and force: for neural trees alone"):
+        with pytest.raises(TreetokError, match=f"^{next(iter(option))}: for neural trees alone"):
             TreeTokenizer.train([TEXT], 300, "counts", progress=False, **option)

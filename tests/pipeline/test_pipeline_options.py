@@ -99,6 +99,7 @@ def test_an_option_that_does_not_exist_names_the_nearest():
     ("arguments", "message"),
     [
         (["--set", "training.step=3"], "unknown setting 'training.step': did you mean 'training.steps'?"),
+        (["--set", "plain_names=1"], "'plain_names' is not a setting of a preset but an option: --plain-names"),
         (["--set", "training.steps=many"], "setting 'training.steps' must be a whole number, not 'many'"),
         (["--set", "training.steps"], "a setting is written KEY=VALUE, not 'training.steps'"),
         (["--config", "bad.toml"], "bad.toml is not TOML: "),

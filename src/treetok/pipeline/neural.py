@@ -219,7 +219,11 @@ def warn_of_large_batches(preset: Preset, device: str) -> None:
 def chosen_preset(options: TrainOptions, device: str) -> Preset:
     """The preset, overridden by the settings of the TOML file, then by those given one by one."""
     preset = options.preset if isinstance(options.preset, Preset) else preset_named(options.preset, device)
-    return override(preset, overrides_of(options))
+    overrides = overrides_of(options)
+    settings = {setting.name for setting in dataclasses.fields(Preset)}
+    for key in sorted(({option.name for option in dataclasses.fields(options)} - settings) & overrides.keys()):
+        raise TreetokError(f"{key!r} is not a setting of a preset but an option: --{key.replace('_', '-')}")
+    return override(preset, overrides)
 
 
 def overrides_of(options: TrainOptions) -> dict[str, Any]:

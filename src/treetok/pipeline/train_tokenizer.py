@@ -57,8 +57,9 @@ def train(
     check_corpus(corpus)
     shown = Progress(progress if is_first_process() else False)
     if not options.is_neural:
-        if directory is not None or resume or force:
-            raise TreetokError("directory, resume and force: for neural trees alone (--trees neural)")
+        given = {"resume": resume, "force": force, "directory": directory is not None}
+        for name in filter(given.get, given):
+            raise TreetokError(f"{name}: for neural trees alone (--trees neural)")
         return train_quickly(corpus, options, shown)
     if isinstance(corpus, Mapping):
         raise TreetokError("trees='neural' are learned from running text, not from word counts")
