@@ -32,7 +32,7 @@ def test_long_runs_of_letters_become_words_of_bounded_length(profile, letters, r
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
 @pytest.mark.parametrize(
-    "letters", ["ab", "'s", " a", "-1", "1", "\r\n ", "’\u0301", "Aa\u0301", "A", "🇩", "👍🏽\u200d"]
+    "letters", ["ab", "'s", " a", "-1", "1", "\r\n ", "’\u0301", "Aa\u0301", "A", "🇩", "👍🏽\u200d", "aA\u200c"]
 )
 def test_splitting_takes_linear_time(profile, letters):
     def seconds(length):

@@ -10,7 +10,7 @@ from tokenizers.normalizers import BertNormalizer
 
 from treetok import TreetokError
 from treetok.text import VERSIONS, check_encodable, profile_named
-from treetok.text.lossless import LONGEST_UNSPACED, UNSPACED, UNSPACED_BLOCKS
+from treetok.text.lossless import LONGEST_UNSPACED, NEEDS_ANY_TEXT, UNSPACED
 from treetok.text.uncased import NORMAL_CHARACTERS, normalise_character
 from treetok.text.word_limit import LONGEST_WORD
 
@@ -18,7 +18,7 @@ lossless, uncased = profile_named("lossless"), profile_named("uncased")
 each_version = pytest.mark.parametrize("profile", VERSIONS.values(), ids=map(str, VERSIONS))
 encodable = st.text(st.characters(exclude_categories=["Cs"]))
 # Text in which the splitting rules often interact.
-crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u3000é東İ'กิन्दी"), max_size=30)
+crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u3000é東İ'กิन्दी\u200c\u200d"), max_size=30)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,12 @@ crowded = st.text(st.sampled_from("abTs '’’stvel1٣._-\n\r\t\u00a0\u0301\u30
         ("a  b\n\n c\t", ["a", " ", " b", "\n\n", " c", "\t"]),
         ("x = y**2;", ["x", " =", " y", "**", "2", ";"]),
         ("हिन्दी भाषा", ["हिन्दी", " भाषा"]),
+        ("می\u200cخواهم ශ්\u200dරී क्\u200dष", ["می\u200cخواهم", " ශ්\u200dරී", " क्\u200dष"]),
+        (
+            "a\u200c \u200cb c\u200d1 d\u200c\u200ce",
+            ["a", "\u200c", " \u200c", "b", " c", "\u200d", "1", " d", "\u200c\u200c", "e"],
+        ),
+        ("aB\u200dCd x\u200d👩", ["a", "B\u200dCd", " x", "\u200d", "👩"]),
         ("東京tower コーヒー、食べる", ["東京", "tower", " コーヒー", "、", "食べる"]),
         ("서울 사람들ʼs", ["서울", " 사람들ʼs"]),
         ("\u0301a e\u0301", ["\u0301a", " e\u0301"]),
@@ -130,7 +136,7 @@ def test_the_blocks_hold_all_letters_of_scripts_without_spaces():
     letter = regex.compile(UNSPACED, regex.VERSION1)
     letters = [chr(n) for n in range(sys.maxunicode + 1) if letter.match(chr(n))]
     assert len(letters) > 90_000
-    assert all(map(UNSPACED_BLOCKS.match, letters))
+    assert all(map(NEEDS_ANY_TEXT.match, letters))
 
 
 def cut_at_humps(word):
@@ -196,9 +202,17 @@ def test_lower_case_text_is_split_as_by_llama_3(text):
     assert lossless.split(text) == LLAMA_3.findall(text)
 
 
+@given(crowded)
+def test_joiners_belong_to_the_word_between_letters_alone(text):
+    """As if a joiner between two letters were a mark: the same cuts with one in its place."""
+    joined = regex.sub(r"(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])", "\u0301", text)
+    words, places = lossless.split(joined), iter(text)
+    assert lossless.split(text) == ["".join(next(places) for _ in word) for word in words]
+
+
 @given(encodable | crowded)
 def test_versions_differ_only_where_they_should(text):
-    spaced = UNSPACED_BLOCKS.sub("", text)
+    spaced = NEEDS_ANY_TEXT.sub("", text)
     # Nothing to cut or to keep together: no capitals, long numbers, pictures or marks.
     plain = regex.sub(r"[\p{Lu}\p{Lt}\p{M}\p{ExtPict}\p{RI}]|\p{N}(?=\p{N})", "", spaced)
     assert lossless.split(plain) == profile_named("lossless", 1).split(plain)

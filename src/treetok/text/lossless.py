@@ -12,9 +12,12 @@ from treetok.text.word_limit import LONGEST_WORD, split_long_words
 # Letters of scripts that are written without spaces between words. scx: script extensions, since ー and 〆 belong
 # to several scripts.
 UNSPACED = r"[\p{L}&&[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
-# All of them are in these blocks. Most texts have none, and are split faster by a pattern that does not know them.
-UNSPACED_BLOCKS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff"
+# Joiners between letters choose their forms, as in Persian and Sinhala; elsewhere they are symbols.
+JOINERS = "\u200c\u200d"
+# Letters of these scripts are in these blocks. Most texts have neither them nor joiners, and are split faster by a
+# pattern that does not know them.
+NEEDS_ANY_TEXT = re.compile(
+    f"[{JOINERS}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff"
     "\uff66-\uff9f\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
 )
 # A run of such letters, often a whole sentence, is cut into words of at most this many. On Chinese text, 8 saves
@@ -40,9 +43,14 @@ EMOJI = rf"[0-9\#*]\uFE0F?\u20E3|\ ?\p{{RI}}{{1,2}}|\ ?(?={PICTURE})\X"
 SYMBOLS = rf"\ ?(?:[[^\s\p{{L}}\p{{M}}\p{{N}}\p{{RI}}]--{PICTURE}]\p{{M}}*)+"
 
 
-def letters_pattern(without: str = "") -> str:
+# What may follow a letter, in texts with joiners and in others.
+MARK = r"\p{M}"
+MARK_OR_JOINER = rf"(?:\p{{M}}|[{JOINERS}](?=[\p{{L}}\p{{M}}]))"
+
+
+def letters_pattern(mark: str = MARK, without: str = "") -> str:
     """Words of letters, cut at their humps: camel|Case, HTML|Parser, but URLs."""
-    upper, other = r"(?:[\p{Lu}\p{Lt}]\p{M}*)", rf"(?:[\p{{L}}--[\p{{Lu}}\p{{Lt}}]{without}]\p{{M}}*)"
+    upper, other = rf"(?:[\p{{Lu}}\p{{Lt}}]{mark}*)", rf"(?:[\p{{L}}--[\p{{Lu}}\p{{Lt}}]{without}]{mark}*)"
     humps = rf"{upper}+(?={upper}{other}{other})|{upper}*{other}+|{upper}+"
     return rf"\ ?\p{{M}}*(?:{humps})"
 
@@ -54,7 +62,8 @@ def second_version(letters: str) -> regex.Pattern[str]:
 
 SPACED_TEXT = second_version(letters_pattern())
 ANY_TEXT = second_version(
-    letters_pattern(f"--{UNSPACED}") + rf"|\ ?\p{{M}}*(?:{UNSPACED}\p{{M}}*){{1,{LONGEST_UNSPACED}}}"
+    letters_pattern(MARK_OR_JOINER, f"--{UNSPACED}")
+    + rf"|\ ?\p{{M}}*(?:{UNSPACED}{MARK_OR_JOINER}*){{1,{LONGEST_UNSPACED}}}"
 )
 CHUNK = regex.compile(r"\s*\S+|\s+")
 
@@ -90,7 +99,7 @@ class Lossless:
         """
         if self.version == 1:
             return split_long_words(FIRST_VERSION.findall(text))
-        pattern = ANY_TEXT if UNSPACED_BLOCKS.search(text) else SPACED_TEXT
+        pattern = ANY_TEXT if NEEDS_ANY_TEXT.search(text) else SPACED_TEXT
         return split_long_words(pattern.findall(text), groups_of_digits)
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
