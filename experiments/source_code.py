@@ -76,9 +76,10 @@ def collect(folders: Sequence[Path], most_bytes: int) -> Collection:
         if language is None or path.is_symlink() or not path.is_file():
             continue
         sources = found.by_language.setdefault(language, Sources())
-        content = path.read_bytes()
-        if not content or sources.bytes + len(content) > most_bytes:
+        # Before it is read: it may be huge.
+        if not 0 < path.stat().st_size <= most_bytes - sources.bytes:
             continue
+        content = path.read_bytes()
         digest = hashlib.sha256(content).digest()
         if digest in seen:
             found.copies += 1

@@ -1,7 +1,7 @@
 """Names: words that are written with a capital, and hardly ever without.
 
-They have no morphs that a vocabulary could be aligned with, and half of the distinct words of a text are names. In
-a language that also capitalises its nouns, case does not tell the two apart.
+They have no morphs that a vocabulary could be aligned with, and a large share of the distinct words of a text are
+names. In a language that also capitalises its nouns, case does not tell the two apart.
 """
 
 from __future__ import annotations
