@@ -108,7 +108,7 @@ def test_erasing_ends_costs_nothing_at_alignment_0_and_most_at_1(monkeypatch):
     asked = []
 
     def choose(nodes, candidates, *rest):
-        asked.append(rest[-1])
+        asked.append(rest[-2])
         return candidates
 
     monkeypatch.setattr("treetok.vocabulary.choose_strings", choose)

@@ -210,10 +210,11 @@ class TreeTokenizer:
                 known = self._words.ids(words)
                 for word, place in zip(words, places, strict=True):
                     at = 0
-                    for token_id in known[word]:
-                        end = at + self._table.lengths[token_id]
-                        first = place[at][0] if at < end else place[at - 1][1]
-                        offsets.append((start_of_part + first, start_of_part + place[end - 1][1]))
+                    for length in self._table.lengths_of(known[word]):
+                        end = at + length
+                        first = place[at][0] if at < end or not at else place[at - 1][1]
+                        last = place[end - 1][1] if end else first
+                        offsets.append((start_of_part + first, start_of_part + last))
                         at = end
                     ids += known[word]
             start_of_part += len(part)
@@ -231,8 +232,8 @@ class TreeTokenizer:
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise TreetokError(f"ids must be a sequence of integers, not {type(ids).__name__}")
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
-        tokens = [self._table.bytes[n] for n in map(self._checked_id, ids) if n not in special_ids]
-        return self._profile.joiner.encode().join(tokens).decode("utf-8", "replace")
+        kept = [n for n in map(self._checked_id, ids) if n not in special_ids]
+        return self._profile.separator.encode().join(self._table.bytes_of(kept)).decode("utf-8", "replace")
 
     def decode_stream(self) -> DecodeStream:
         """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id.
@@ -242,7 +243,7 @@ class TreeTokenizer:
         >>> "".join(map(stream.step, tok.encode("née 東"))) + stream.finish()
         'née 東'
         """
-        return DecodeStream(self._table, self._profile.joiner, self._checked_id)
+        return DecodeStream(self._table, self._profile.separator, self._checked_id)
 
     # ---- words
 

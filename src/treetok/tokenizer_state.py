@@ -11,7 +11,7 @@ from treetok.lexicon import Lexicon
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import Profile, profile_named
-from treetok.token_table import Entry, TokenTable
+from treetok.token_table import JOINER, Entry, TokenTable
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,17 @@ class TokenizerState:
     def text_profile(self) -> Profile:
         return profile_named(self.profile, self.profile_version)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of the tokens that are strings."""
+        return {entry: count for entry, count in self.entries if isinstance(entry, str)}
+
+    @property
+    def has_joiner(self) -> bool:
+        return any(entry == JOINER for entry, _ in self.entries)
+
     def segmenter(self) -> Segmenter:
-        counts = {entry: count for entry, count in self.entries if isinstance(entry, str)}
-        return Segmenter(counts, self.fewest_tokens)
+        return Segmenter(self.counts, self.fewest_tokens, self.has_joiner)
 
     def scores_of_letters(self, letters: Iterable[str]) -> dict[str, Sequence[float]]:
         """Split scores of words, given as returned by `Profile.letters`: from the lexicon, or, for all words that

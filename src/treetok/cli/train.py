@@ -61,6 +61,11 @@ def add_command(commands: Any) -> None:
         help="exempt rare names (words seldom written without a capital) from --alignment: for texts much larger"
         " than the vocabulary",
     )
+    add(
+        "--joiner",
+        action="store_true",
+        help="add a token that takes away the next token's leading space, so that words serve inside other words",
+    )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")
     add("--memory-limit", help="memory for counting before rare words are dropped (default: 4GB)")

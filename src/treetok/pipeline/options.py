@@ -48,6 +48,8 @@ class TrainOptions:
     plain_names: whether rare names (words seldom written without a capital, and rarer than one in 100 000 words)
         are exempt from the alignment, so that parts of words get their room; for texts much larger than the
         vocabulary. Only for "compact" and profiles with capitals, and without effect where nouns are capitalised.
+    joiner: whether there is a token that takes away the leading space of the token after it, so that words serve
+        inside other words: ` wind`, joiner, ` surf`. Only for "compact" and profiles that mark spaces.
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.
@@ -81,6 +83,7 @@ class TrainOptions:
     vocab: str | None = None
     alignment: float | None = None
     plain_names: bool = False
+    joiner: bool = False
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
     memory_limit: int = DEFAULT_MEMORY_LIMIT
@@ -132,7 +135,7 @@ class TrainOptions:
             vocab, alignment = check_choice(DEFAULT_METHOD if self.vocab is None else self.vocab, self.alignment)
             object.__setattr__(self, "vocab", vocab)
             object.__setattr__(self, "alignment", alignment)
-        self._check_names()
+        self._check_switches()
         for name in ("gold", "lexicon_text"):
             object.__setattr__(self, name, paths(name, getattr(self, name)))
         self._check_times()
@@ -160,13 +163,18 @@ class TrainOptions:
         if self.prior and not self.is_from_tokenizer:
             raise TreetokError("prior is for the trees of a tokenizer alone")
 
-    def _check_names(self) -> None:
-        if not isinstance(self.plain_names, bool):
-            raise TreetokError(f"plain_names must be true or false, not {self.plain_names!r}")
+    def _check_switches(self) -> None:
+        for name in ("plain_names", "joiner"):
+            if not isinstance(getattr(self, name), bool):
+                raise TreetokError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if self.plain_names and self.vocab == "paper":
             raise TreetokError("plain_names is for vocab='compact' alone: the paper's method has no alignment")
         if self.plain_names and self.text_profile.split("A") != ["A"]:
             raise TreetokError(f"plain_names: the profile {self.profile!r} has no capitals to tell names by")
+        if self.joiner and self.vocab == "paper":
+            raise TreetokError("joiner is for vocab='compact' alone: the paper's method has none")
+        if self.joiner and self.text_profile.in_running_text("a") == "a":
+            raise TreetokError(f"joiner: in the profile {self.profile!r} tokens have no leading spaces")
 
     def _check_times(self) -> None:
         for name in ("minutes", "checkpoint_seconds"):

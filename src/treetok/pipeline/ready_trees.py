@@ -133,7 +133,7 @@ def scaled_prior(state: TokenizerState, options: TrainOptions, words_in_text: in
         raise TreetokError(
             f"a prior needs a tokenizer of the same profile: {state.profile!r} there, {options.profile!r} here"
         )
-    counts = {entry: count for entry, count in state.entries if isinstance(entry, str)}
+    counts = state.counts
     scale = size / max(sum(counts.values()), 1)
     scaled = {token: round(scale * count) for token, count in counts.items()}
     return {token: count for token, count in scaled.items() if count}

@@ -145,7 +145,7 @@ def finish(
         "character_coverage": options.character_coverage,
         "vocab": options.vocab,
         "alignment": options.alignment,
-        **({"plain_names": True} if options.plain_names else {}),
+        **{name: True for name in ("plain_names", "joiner") if getattr(options, name)},
         "pruning_rate": options.pruning_rate,
     }
 
@@ -154,7 +154,7 @@ def finish(
         figures: dict[str, Any] = {"tokens": len(vocabulary) + room.outside}
         if trees.unseen_words:
             in_text = options.text_profile.in_running_text
-            segmenter = Segmenter(vocabulary, fewest_tokens)
+            segmenter = Segmenter(vocabulary, fewest_tokens, options.joiner)
             alike = segmentation_agreement(trees.source, trees.scores, segmenter, trees.unseen_words, in_text)
             figures["parser_agreement_unseen"] = round(alike, 4)
         return {VOCABULARY_FILE: vocabulary}, figures
@@ -189,7 +189,7 @@ def finish(
 
 
 # The vocabulary options that cannot be read off the tokenizer itself.
-SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "plain_names", "pruning_rate")
+SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "plain_names", "joiner", "pruning_rate")
 
 
 def versions(options: TrainOptions) -> dict[str, str]:

@@ -20,7 +20,7 @@ from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import Profile, check_encodable
-from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
+from treetok.token_table import JOINER, UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from treetok.vocabulary.names import which_are_names
@@ -38,7 +38,8 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Room:
-    """What every vocabulary must contain: special tokens, bytes, and the text's characters that get a token."""
+    """What every vocabulary must contain: special tokens, bytes, perhaps the joiner, and the text's characters
+    that get a token."""
 
     specials: dict[str, int]
     base: list[Entry]
@@ -46,24 +47,28 @@ class Room:
 
     @property
     def outside(self) -> int:
-        """The number of ids independent of the trees: special tokens, bytes, ASCII characters not in the text."""
+        """The number of ids independent of the trees: special tokens, bytes, the joiner, ASCII characters not in
+        the text."""
         return len(self.specials) + len([entry for entry in self.base if entry not in self.alphabet])
 
 
 def check_size(options: TrainOptions) -> None:
     """Reject a vocabulary size that is too small for any text, before text is read."""
     profile = options.text_profile
-    needed = len(base_entries(profile.byte_fallback)) + len(special_token_ids(profile, options.special_tokens))
+    needed = len(base_of(options)) + len(special_token_ids(profile, options.special_tokens))
     if options.vocab_size < needed:
         raise TreetokError(too_small(options.vocab_size, 0, needed))
+
+
+def base_of(options: TrainOptions) -> list[Entry]:
+    """The entries that come first in every vocabulary."""
+    return base_entries(options.text_profile.byte_fallback) + ([JOINER] if options.joiner else [])
 
 
 def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
     profile = options.text_profile
     specials = special_token_ids(profile, options.special_tokens)
-    room = Room(
-        specials, base_entries(profile.byte_fallback), covering_characters(words, options.character_coverage)
-    )
+    room = Room(specials, base_of(options), covering_characters(words, options.character_coverage))
     if options.vocab_size < room.outside + len(room.alphabet):
         raise TreetokError(too_small(options.vocab_size, len(room.alphabet), room.outside))
     return room
@@ -112,6 +117,7 @@ def choose_vocabulary(
             # For profiles where no leading space marks the start of a word.
             letters_cost_more=profile.in_running_text("a") == "a",
             post_merge=True,
+            joiner=options.joiner,
             names=names,
             pruning_rate=options.pruning_rate,
             report=shown.at,

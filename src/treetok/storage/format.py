@@ -1,7 +1,8 @@
 """The files of a saved tokenizer, and the version of the format."""
 
 # Version 2 added `fewest_tokens`, which is false for version 1.
-# Version 3 added `profile_version`, which is 1 before: older releases would split text by other rules.
+# Version 3 added `profile_version`, which is 1 before: older releases would split text by other rules. It also
+# added the joiner.
 FORMAT = 3
 HEAD = "treetok.json"
 VOCABULARY = "vocab.tsv"

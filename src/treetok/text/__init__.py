@@ -27,7 +27,7 @@ class Profile(Protocol):
     # Characters outside the vocabulary become bytes (True) or the unknown token (False).
     byte_fallback: bool
     # Inserted between tokens when decoding.
-    joiner: str
+    separator: str
     default_special_tokens: tuple[str, ...]
 
     def split(self, text: str) -> list[str]:

@@ -86,7 +86,7 @@ class Lossless:
     name = "lossless"
     versions: tuple[int, ...] = (1, 2)
     byte_fallback = True
-    joiner = ""
+    separator = ""
     default_special_tokens: tuple[str, ...] = ("<|endoftext|>",)
 
     def __init__(self, version: int = 2) -> None:

@@ -66,7 +66,7 @@ class Uncased:
     name = "uncased"
     versions = tuple(WORDS)
     byte_fallback = False
-    joiner = " "
+    separator = " "
     default_special_tokens: tuple[str, ...] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
     def __init__(self, version: int = max(WORDS)) -> None:

@@ -42,6 +42,7 @@ def build_vocabulary(
     alignment: float | None = None,
     letters_cost_more: bool = False,
     post_merge: bool = False,
+    joiner: bool = False,
     names: npt.NDArray[np.bool_] | None = None,
     threshold: int = DEFAULT_THRESHOLD,
     pruning_rate: float = DEFAULT_PRUNING_RATE,
@@ -57,6 +58,7 @@ def build_vocabulary(
         where a letter inside a word is the same token as a one-letter word.
     post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens; the higher the
         alignment, the more it costs to erase the end of a word.
+    joiner: for `compact`: choose knowing that words may serve inside other words, behind a joiner.
     names: for `compact`: which of the words are names. Rare ones are weighted in proportion to their count.
 
     Every character is a token. `threshold` is the minimum count of a string in the heuristic vocabulary; it is
@@ -89,8 +91,10 @@ def build_vocabulary(
         weights = word_weights(nodes.frequencies, alignment, LARGEST_SUM, names)
         costs = token_costs(nodes.tokens, alignment if letters_cost_more else 0)
         erased_end_cost = round(ERASED_END_COST * alignment) if post_merge else None
-        present = choose_strings(nodes, counts > 0, size, weights, costs, pruning_rate, report, erased_end_cost)
-        counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
+        present = choose_strings(
+            nodes, counts > 0, size, weights, costs, pruning_rate, report, erased_end_cost, joiner
+        )
+        counts = TopDownCuts(nodes, present, nodes.frequencies, costs, joiner).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present).tolist()}
     return dict(sorted(vocabulary.items(), key=lambda entry: (-entry[1], entry[0])))
 

@@ -38,12 +38,18 @@ def choose_strings(
     pruning_rate: float,
     report: Callable[[int], object] = lambda vocabulary_size: None,
     erased_end_cost: int | None = None,
+    joiner: bool = False,
 ) -> Bools:
     """Choose `size` of the candidates, including every character.
 
     erased_end_cost: if pieces will be merged for the fewest tokens, what it costs when that erases the end of a
         word; None if they will not be merged.
+    joiner: whether words may serve inside other words, behind a joiner.
     """
+
+    def top_down(present: Bools) -> Cuts:
+        return TopDownCuts(nodes, present, weights, costs, joiner)
+
     is_character = np.zeros(len(candidates), dtype=bool)
     is_character[nodes.token[nodes.leaves]] = True
     # Among strings of equal worth, the alphabetically last is removed first.
@@ -52,21 +58,18 @@ def choose_strings(
     present = candidates | is_character
     while (now := int(present.sum())) > size:
         report(now)
-        worth = TopDownCuts(nodes, present, weights, costs).worth
+        worth = top_down(present).worth
         removable = np.flatnonzero(present & ~is_character)
         order = np.lexsort((-rank[removable], worth[removable]))
         present[removable[order[: min(now - size, max(1, int(pruning_rate * now)))]]] = False
     report(int(present.sum()))
-
-    def top_down(present: Bools) -> Cuts:
-        return TopDownCuts(nodes, present, weights, costs)
 
     present = exchange_strings(top_down, candidates, present, is_character, rank)
     if erased_end_cost is None:
         return present
 
     def merged(present: Bools) -> Cuts:
-        return MergedCuts(nodes, candidates, present, weights, costs, erased_end_cost)
+        return MergedCuts(nodes, candidates, present, weights, costs, erased_end_cost, joiner)
 
     return exchange_strings(merged, candidates, present, is_character, rank, MAX_EXCHANGES_AFTER_MERGING)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from treetok.segment import Segmenter
 from treetok.vocabulary.shared_nodes import I64, SharedNodes
-from treetok.vocabulary.top_down_cuts import Bools, TopDownCuts
+from treetok.vocabulary.top_down_cuts import COST_PER_TOKEN, Bools, TopDownCuts
 
 # Shorter or rarer words are too often words by accident.
 MIN_LETTERS, MIN_COUNT = 3, 2
@@ -42,8 +42,9 @@ class MergedCuts:
         weights: I64,
         costs: I64,
         erased_end_cost: int,
+        joiner: bool = False,
     ) -> None:
-        top_down = TopDownCuts(nodes, present, weights, costs)
+        top_down = TopDownCuts(nodes, present, weights, costs, joiner)
         self.total = top_down.total
         self.worth = top_down.worth.copy()
         self._costs: list[int] = costs.tolist()
@@ -51,11 +52,11 @@ class MergedCuts:
         self._numbers = nodes.numbers
         self._candidates: list[bool] = candidates.tolist()
         self._words = nodes.frequent_words(MIN_COUNT, MIN_LETTERS)
-        counts = TopDownCuts(nodes, present, nodes.frequencies, costs).counts
+        counts = TopDownCuts(nodes, present, nodes.frequencies, costs, joiner).counts
         entries = np.flatnonzero(present).tolist()
-        self._segmenter = Segmenter({nodes.tokens[k]: int(counts[k]) for k in entries}, fewest_tokens=True)
+        self._segmenter = Segmenter({nodes.tokens[k]: int(counts[k]) for k in entries}, True, joiner)
         in_pieces = np.flatnonzero(~present[nodes.token[nodes.roots]] & (nodes.left[nodes.roots] >= 0))
-        walk = TopDownWalk(nodes, present)
+        walk = TopDownWalk(nodes, [token in self._segmenter.pieces for token in nodes.tokens])
         for root, weight in zip(nodes.roots[in_pieces].tolist(), weights[in_pieces].tolist(), strict=True):
             self._add(nodes.tokens[nodes.token[root]], *walk.pieces(root), weight)
 
@@ -102,18 +103,19 @@ class MergedCuts:
             start += len(token)
 
     def _cost(self, token: str) -> int:
-        return self._costs[self._numbers[token]]
+        is_joined = len(token) > 1 and token not in self._segmenter.costs
+        return self._costs[self._numbers[token]] + COST_PER_TOKEN * is_joined
 
 
 class TopDownWalk:
-    """Top-down matching along shared nodes."""
+    """Top-down matching along shared nodes, with the tokens that are pieces."""
 
-    def __init__(self, nodes: SharedNodes, present: Bools) -> None:
+    def __init__(self, nodes: SharedNodes, is_piece: list[bool]) -> None:
         self._tokens = nodes.tokens
         self._token: list[int] = nodes.token.tolist()
         self._left: list[int] = nodes.left.tolist()
         self._right: list[int] = nodes.right.tolist()
-        is_whole: npt.NDArray[np.bool_] = present[nodes.token] | (nodes.left < 0)
+        is_whole: npt.NDArray[np.bool_] = np.array(is_piece)[nodes.token] | (nodes.left < 0)
         self._is_whole: list[bool] = is_whole.tolist()
 
     def pieces(self, root: int) -> tuple[list[str], set[Span]]:

@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from treetok.token_table import joined_string
+
 I64 = npt.NDArray[np.int64]
 
 
@@ -98,6 +100,16 @@ class SharedNodes:
     def numbers(self) -> dict[str, int]:
         """The number of each token."""
         return {string: number for number, string in enumerate(self.tokens)}
+
+    @cached_property
+    def with_space(self) -> I64:
+        """For each token, the number of the token that becomes it behind the joiner; -1 if there is none."""
+        found = np.full(len(self.tokens), -1, dtype=np.int64)
+        for number, string in enumerate(map(joined_string, self.tokens)):
+            joined = self.numbers.get(string, -1) if string is not None else -1
+            if joined >= 0:
+                found[joined] = number
+        return found
 
     def frequent_words(self, min_count: int, min_letters: int) -> set[str]:
         """The words that occur at least `min_count` times and have enough letters."""

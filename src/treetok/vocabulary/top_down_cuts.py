@@ -36,25 +36,35 @@ class TopDownCuts:
 
     `costs` are the costs of tokens, `total` is the cost of the text. `worth` is, for each string in the
     vocabulary, how much more the text would cost without it, and for each other string, how much less it would
-    cost with it.
+    cost with it. `joiner` is whether words may serve inside other words, behind a joiner.
     """
 
-    def __init__(self, nodes: SharedNodes, present: Bools, weights: I64, costs: I64) -> None:
+    def __init__(self, nodes: SharedNodes, present: Bools, weights: I64, costs: I64, joiner: bool = False) -> None:
         is_whole = present[nodes.token]
         is_whole[nodes.leaves] = True
-        # The cost of each node as one token (whole), split at least once (apart), and as segmented (actual).
+        with_space = nodes.with_space[nodes.token] if joiner else np.full(len(nodes), -1, dtype=np.int64)
+        could_be_joined = ~is_whole & (with_space >= 0)
+        is_joined = could_be_joined & present[with_space]
+        # The cost of each node as one token (whole), behind a joiner, split at least once (apart), without a token
+        # of its own, and as segmented (actual).
         whole = costs[nodes.token]
-        apart, actual = whole.copy(), whole.copy()
+        joined = COST_PER_TOKEN + costs[with_space]
+        apart, without, actual = whole.copy(), whole.copy(), whole.copy()
         for level in nodes.levels:
             apart[level] = actual[nodes.left[level]] + actual[nodes.right[level]]
-            actual[level] = np.where(is_whole[level], whole[level], apart[level])
+            without[level] = np.where(is_joined[level], joined[level], apart[level])
+            actual[level] = np.where(is_whole[level], whole[level], without[level])
+        is_split = ~(is_whole | is_joined)
         reached = np.zeros(len(nodes), dtype=np.int64)
         np.add.at(reached, nodes.roots, weights)
         for level in reversed(nodes.levels):
-            split = level[~is_whole[level]]
+            split = level[is_split[level]]
             np.add.at(reached, nodes.left[split], reached[split])
             np.add.at(reached, nodes.right[split], reached[split])
         self.total = int((actual[nodes.roots] * weights).sum())
         everywhere = np.arange(len(nodes))
-        self.worth = nodes.sum_by_token(everywhere, reached * (apart - whole))
+        self.worth = nodes.sum_by_token(everywhere, reached * (without - whole))
         self.counts = nodes.sum_by_token(everywhere, reached * is_whole)
+        inside = np.flatnonzero(could_be_joined)
+        np.add.at(self.worth, with_space[inside], (reached * (apart - joined))[inside])
+        np.add.at(self.counts, with_space[inside], (reached * is_joined)[inside])

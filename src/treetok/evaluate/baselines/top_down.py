@@ -22,7 +22,7 @@ class TopDownSegmenter(Segmenter):
 @dataclass(frozen=True)
 class TopDownState(TokenizerState):
     def segmenter(self) -> Segmenter:
-        return TopDownSegmenter({entry: count for entry, count in self.entries if isinstance(entry, str)})
+        return TopDownSegmenter(self.counts, joiner=self.has_joiner)
 
 
 def top_down_only(named: NamedTreeTokenizer) -> NamedTreeTokenizer:
