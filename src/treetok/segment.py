@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from treetok.token_entropy import entropies_by_token
-from treetok.token_table import joined_string
 from treetok.tree import LEAF, arrange_splits
 
 # More than the sum of the entropies of all tokens in a word.
@@ -20,31 +19,26 @@ COST_PER_TOKEN = 1 << 40
 class Segmenter:
     """Segments words with a fixed vocabulary, given as token counts.
 
-    joiner: whether the vocabulary has a joiner, so that ` book` can serve as `book` for one more token.
+    marked: strings that can be made of a token and a marker (`treetok.markers`), and that token.
 
     >>> Segmenter({"b": 1, "o": 1, "k": 1, "e": 9, "d": 9, "book": 5, "ed": 8}).cut("booked", [1, 1, 1, 8, 9])
     ['book', 'ed']
     """
 
-    def __init__(self, counts: Mapping[str, int], fewest_tokens: bool = False, joiner: bool = False) -> None:
+    def __init__(
+        self, counts: Mapping[str, int], fewest_tokens: bool = False, marked: Mapping[str, str] | None = None
+    ) -> None:
         cost_per_token = COST_PER_TOKEN if fewest_tokens else 0
         # Post-merge minimises the sum of these.
         self.costs = {token: cost_per_token + entropy for token, entropy in entropies_by_token(counts).items()}
-        # Where top-down matching may stop. Post-merge does not make pieces that need the joiner: with it they are
+        # Where top-down matching may stop. Post-merge does not make strings that need a marker: with it they are
         # two tokens, as many as it would merge.
-        self.pieces = self.costs | (self._joined(cost_per_token) if joiner else {})
+        self.pieces = self.costs | {
+            string: cost_per_token + self.costs[token] for string, token in (marked or {}).items()
+        }
         # A character outside the vocabulary costs as much as the rarest token.
         self.unknown = max(self.costs.values(), default=cost_per_token)
         self.longest = max(map(len, self.costs), default=0)
-
-    def _joined(self, joiner_cost: int) -> dict[str, int]:
-        """The strings that are in the vocabulary only with a leading space, and what they cost with the joiner."""
-        strings = ((joined_string(token), cost) for token, cost in self.costs.items())
-        return {
-            string: cost + joiner_cost
-            for string, cost in strings
-            if string is not None and string not in self.costs
-        }
 
     def cut(self, word: str, scores: Sequence[float]) -> list[str]:
         """Segment a word into tokens of the vocabulary, or single characters outside it."""

@@ -1,21 +1,15 @@
-"""The token table of a tokenizer: special tokens, bytes, pieces of words, and the joiner.
-
-The joiner takes away the leading space of the token after it: `windsurf` may be ` wind`, joiner, ` surf`. So words
-serve inside other words, and need not be in the vocabulary a second time, without the space."""
+"""The token table of a tokenizer: special tokens, bytes, pieces of words, and markers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from treetok.errors import TreetokError
+from treetok.markers import MARKERS, Marker, marked, unmarked
 
 UNKNOWN = "[UNK]"
 ASCII = range(0x80)
 HIGH_BYTES = range(0x80, 0x100)
-JOINER = 0x100
-JOINER_NAME = "<join>"
-# Shorter words hardly ever serve inside others: `all` in `usually` is an accident.
-MIN_JOINED_LETTERS = 3
 
 
 def byte_name(byte: int) -> str:
@@ -27,11 +21,11 @@ BYTE_NAMES = frozenset(map(byte_name, HIGH_BYTES))
 
 
 def is_base_name(name: str) -> bool:
-    """Whether a name is that of a character, a byte or the joiner, and so unavailable for special tokens."""
-    return len(name) == 1 or name in BYTE_NAMES or name == JOINER_NAME
+    """Whether a name is that of a character, a byte or a marker, and so unavailable for special tokens."""
+    return len(name) == 1 or name in BYTE_NAMES or name in MARKERS
 
 
-# A vocabulary entry: a string, the joiner, or (128 to 255) one byte of a multi-byte UTF-8 sequence. Bytes below
+# A vocabulary entry: a string, a marker, or (128 to 255) one byte of a multi-byte UTF-8 sequence. Bytes below
 # 128 are ASCII characters and are stored as strings.
 Entry = str | int
 
@@ -39,17 +33,6 @@ Entry = str | int
 def base_entries(byte_fallback: bool) -> list[Entry]:
     """The entries that byte fallback requires: the ASCII characters and bytes 128 to 255."""
     return [*map(chr, ASCII), *HIGH_BYTES] if byte_fallback else []
-
-
-def joined_string(token: str) -> str | None:
-    """What a token becomes behind the joiner, if it may stand there: a word without its leading space.
-
-    >>> joined_string(" surf"), joined_string("surf"), joined_string(" 2008"), joined_string(" a")
-    ('surf', None, None, None)
-    """
-    letters = token[1:]
-    can_be = token[:1] == " " and letters.isalpha() and len(letters) >= MIN_JOINED_LETTERS
-    return letters if can_be else None
 
 
 class TokenTable:
@@ -69,15 +52,15 @@ class TokenTable:
         self.names: list[str] = [""] * size
         self.bytes: list[bytes] = [b""] * size
         # Number of characters of a word that a token covers. The first byte of a multi-byte character covers it,
-        # the other bytes and the joiner cover none; the unknown token covers one.
+        # the other bytes and markers cover none; the unknown token covers one.
         self.lengths: list[int] = [1] * size
         self.id_of_piece: dict[str, int] = {}
         self.id_of_byte: dict[int, int] = {}
-        self.joiner: int | None = None
+        self.id_of_marker: dict[Marker, int] = {}
         for number, entry in zip(free, entries, strict=True):
-            if entry == JOINER:
-                self.joiner = number
-                self.names[number], self.lengths[number] = JOINER_NAME, 0
+            if isinstance(entry, Marker):
+                self.id_of_marker[entry] = number
+                self.names[number], self.lengths[number] = entry.token, 0
             elif isinstance(entry, int):
                 self.id_of_byte[entry] = number
                 self.names[number], self.bytes[number] = byte_name(entry), bytes([entry])
@@ -90,6 +73,8 @@ class TokenTable:
             self.names[number], self.bytes[number] = name, name.encode()
         if len(ordinary) < len(entries):
             raise TreetokError("a token appears twice in the vocabulary")
+        if 0 < len(self.id_of_marker) < len(Marker):
+            raise TreetokError(f"the vocabulary has some of the markers, not all: {', '.join(MARKERS)}")
         if byte_fallback:
             for byte in ASCII:
                 if chr(byte) not in self.id_of_piece:
@@ -106,20 +91,21 @@ class TokenTable:
         return len(self.names)
 
     def ids_of_piece(self, piece: str) -> tuple[int, ...]:
-        """The id of a piece. One that is a token only with a leading space maps to the joiner and that token; a
-        character outside the vocabulary maps to its bytes or to the unknown token."""
+        """The id of a piece. One that is made of another token maps to a marker and that token; a character
+        outside the vocabulary maps to its bytes or to the unknown token."""
         number = self.id_of_piece.get(piece)
         if number is not None:
             return (number,)
-        if self.joiner is not None and len(piece) > 1:
-            return (self.joiner, self.id_of_piece[" " + piece])
+        if len(piece) > 1:
+            marker, token = unmarked(piece)
+            return (self.id_of_marker[marker], self.id_of_piece[token])
         if self.byte_fallback:
             return tuple(self.id_of_byte[byte] for byte in piece.encode())
         return (self.special_tokens[UNKNOWN],)
 
     def bytes_of(self, ids: Iterable[int]) -> Iterator[bytes]:
-        """The bytes of each token of a text; behind the joiner without a leading space."""
-        if self.joiner is None:
+        """The bytes of each token of a text, changed by the markers."""
+        if not self.id_of_marker:
             yield from map(self.bytes.__getitem__, ids)
             return
         before = None
@@ -129,14 +115,16 @@ class TokenTable:
 
     def bytes_after(self, before: int | None, token_id: int) -> bytes:
         """The bytes of a token behind another, or None at the start."""
-        token = self.bytes[token_id]
-        is_joined = before is not None and before == self.joiner
-        return token.removeprefix(b" ") if is_joined else token
+        for marker, number in self.id_of_marker.items():
+            if before == number:
+                changed = marked(marker, self.names[token_id])
+                return self.bytes[token_id] if changed is None else changed.encode()
+        return self.bytes[token_id]
 
     def lengths_of(self, ids: Iterable[int]) -> Iterator[int]:
         """How many characters of a word each of its tokens covers."""
-        before = None
+        joiner = self.id_of_marker.get(Marker.JOIN, -1)
+        before = -1
         for token_id in ids:
-            is_joined = before is not None and before == self.joiner
-            yield self.lengths[token_id] - is_joined
+            yield self.lengths[token_id] - (before == joiner >= 0)
             before = token_id

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from treetok.lexicon import Lexicon
+from treetok.markers import Marker, marked_strings
 from treetok.segment import Segmenter
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import Profile, profile_named
-from treetok.token_table import JOINER, Entry, TokenTable
+from treetok.token_table import Entry, TokenTable
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,18 @@ class TokenizerState:
     def text_profile(self) -> Profile:
         return profile_named(self.profile, self.profile_version)
 
-    @property
+    @cached_property
     def counts(self) -> dict[str, int]:
         """The counts of the tokens that are strings."""
         return {entry: count for entry, count in self.entries if isinstance(entry, str)}
 
-    @property
-    def has_joiner(self) -> bool:
-        return any(entry == JOINER for entry, _ in self.entries)
+    @cached_property
+    def marked(self) -> dict[str, str]:
+        """The strings that can be made of a token and one of the vocabulary's markers, and that token."""
+        return marked_strings(self.counts, [entry for entry, _ in self.entries if isinstance(entry, Marker)])
 
     def segmenter(self) -> Segmenter:
-        return Segmenter(self.counts, self.fewest_tokens, self.has_joiner)
+        return Segmenter(self.counts, self.fewest_tokens, self.marked)
 
     def scores_of_letters(self, letters: Iterable[str]) -> dict[str, Sequence[float]]:
         """Split scores of words, given as returned by `Profile.letters`: from the lexicon, or, for all words that

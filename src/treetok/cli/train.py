@@ -62,9 +62,9 @@ def add_command(commands: Any) -> None:
         " than the vocabulary",
     )
     add(
-        "--joiner",
+        "--markers",
         action="store_true",
-        help="add a token that takes away the next token's leading space, so that words serve inside other words",
+        help="add tokens that change the next one, so that words serve inside other words and with capitals",
     )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")

@@ -48,8 +48,9 @@ class TrainOptions:
     plain_names: whether rare names (words seldom written without a capital, and rarer than one in 100 000 words)
         are exempt from the alignment, so that parts of words get their room; for texts much larger than the
         vocabulary. Only for "compact" and profiles with capitals, and without effect where nouns are capitalised.
-    joiner: whether there is a token that takes away the leading space of the token after it, so that words serve
-        inside other words: ` wind`, joiner, ` surf`. Only for "compact" and profiles that mark spaces.
+    markers: whether there are tokens that change the one after them, so that words serve inside other words
+        (` wind`, `<join>`, ` surf`) and with capitals (`<cap>`, ` surf`). Only for "compact" and profiles that
+        mark spaces.
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.
@@ -83,7 +84,7 @@ class TrainOptions:
     vocab: str | None = None
     alignment: float | None = None
     plain_names: bool = False
-    joiner: bool = False
+    markers: bool = False
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
     memory_limit: int = DEFAULT_MEMORY_LIMIT
@@ -164,17 +165,17 @@ class TrainOptions:
             raise TreetokError("prior is for the trees of a tokenizer alone")
 
     def _check_switches(self) -> None:
-        for name in ("plain_names", "joiner"):
+        for name in ("plain_names", "markers"):
             if not isinstance(getattr(self, name), bool):
                 raise TreetokError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if self.plain_names and self.vocab == "paper":
             raise TreetokError("plain_names is for vocab='compact' alone: the paper's method has no alignment")
         if self.plain_names and self.text_profile.split("A") != ["A"]:
             raise TreetokError(f"plain_names: the profile {self.profile!r} has no capitals to tell names by")
-        if self.joiner and self.vocab == "paper":
-            raise TreetokError("joiner is for vocab='compact' alone: the paper's method has none")
-        if self.joiner and self.text_profile.in_running_text("a") == "a":
-            raise TreetokError(f"joiner: in the profile {self.profile!r} tokens have no leading spaces")
+        if self.markers and self.vocab == "paper":
+            raise TreetokError("markers are for vocab='compact' alone: the paper's method has none")
+        if self.markers and self.text_profile.in_running_text("a") == "a":
+            raise TreetokError(f"markers: in the profile {self.profile!r} tokens have no leading spaces")
 
     def _check_times(self) -> None:
         for name in ("minutes", "checkpoint_seconds"):

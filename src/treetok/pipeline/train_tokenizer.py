@@ -16,6 +16,7 @@ from treetok.corpus.counting import check_corpus, to_be_read_twice
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
 from treetok.install_hint import install_hint
+from treetok.markers import Marker, marked_strings
 from treetok.pipeline.artefacts import WORD_COUNTS
 from treetok.pipeline.count_words import CountedText, HashedCorpus, count_text, fingerprint, frequent_words
 from treetok.pipeline.options import TrainOptions
@@ -145,7 +146,7 @@ def finish(
         "character_coverage": options.character_coverage,
         "vocab": options.vocab,
         "alignment": options.alignment,
-        **{name: True for name in ("plain_names", "joiner") if getattr(options, name)},
+        **{name: True for name in ("plain_names", "markers") if getattr(options, name)},
         "pruning_rate": options.pruning_rate,
     }
 
@@ -154,7 +155,8 @@ def finish(
         figures: dict[str, Any] = {"tokens": len(vocabulary) + room.outside}
         if trees.unseen_words:
             in_text = options.text_profile.in_running_text
-            segmenter = Segmenter(vocabulary, fewest_tokens, options.joiner)
+            strings = marked_strings(vocabulary, Marker) if options.markers else {}
+            segmenter = Segmenter(vocabulary, fewest_tokens, strings)
             alike = segmentation_agreement(trees.source, trees.scores, segmenter, trees.unseen_words, in_text)
             figures["parser_agreement_unseen"] = round(alike, 4)
         return {VOCABULARY_FILE: vocabulary}, figures
@@ -189,7 +191,7 @@ def finish(
 
 
 # The vocabulary options that cannot be read off the tokenizer itself.
-SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "plain_names", "joiner", "pruning_rate")
+SHOWN = ("min_word_count", "character_coverage", "vocab", "alignment", "plain_names", "markers", "pruning_rate")
 
 
 def versions(options: TrainOptions) -> dict[str, str]:

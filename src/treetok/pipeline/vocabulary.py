@@ -16,11 +16,12 @@ from treetok.batched_depths import batch_split_depths
 from treetok.corpus.characters import covering_characters
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
+from treetok.markers import Marker
 from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
 from treetok.text import Profile, check_encodable
-from treetok.token_table import JOINER, UNKNOWN, Entry, base_entries, is_base_name
+from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from treetok.vocabulary.names import which_are_names
@@ -38,7 +39,7 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Room:
-    """What every vocabulary must contain: special tokens, bytes, perhaps the joiner, and the text's characters
+    """What every vocabulary must contain: special tokens, bytes, perhaps markers, and the text's characters
     that get a token."""
 
     specials: dict[str, int]
@@ -47,8 +48,8 @@ class Room:
 
     @property
     def outside(self) -> int:
-        """The number of ids independent of the trees: special tokens, bytes, the joiner, ASCII characters not in
-        the text."""
+        """The number of ids independent of the trees: special tokens, bytes, markers, ASCII characters not in the
+        text."""
         return len(self.specials) + len([entry for entry in self.base if entry not in self.alphabet])
 
 
@@ -62,7 +63,7 @@ def check_size(options: TrainOptions) -> None:
 
 def base_of(options: TrainOptions) -> list[Entry]:
     """The entries that come first in every vocabulary."""
-    return base_entries(options.text_profile.byte_fallback) + ([JOINER] if options.joiner else [])
+    return base_entries(options.text_profile.byte_fallback) + (list(Marker) if options.markers else [])
 
 
 def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
@@ -117,7 +118,7 @@ def choose_vocabulary(
             # For profiles where no leading space marks the start of a word.
             letters_cost_more=profile.in_running_text("a") == "a",
             post_merge=True,
-            joiner=options.joiner,
+            joiner=options.markers,
             names=names,
             pruning_rate=options.pruning_rate,
             report=shown.at,

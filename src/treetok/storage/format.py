@@ -2,7 +2,7 @@
 
 # Version 2 added `fewest_tokens`, which is false for version 1.
 # Version 3 added `profile_version`, which is 1 before: older releases would split text by other rules. It also
-# added the joiner.
+# added markers.
 FORMAT = 3
 HEAD = "treetok.json"
 VOCABULARY = "vocab.tsv"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from treetok.token_table import JOINER, Entry
+from treetok.markers import Marker
+from treetok.token_table import Entry
 
-WRITTEN_JOINER = r"\j"
 ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.?)")
 
 
 def escape_token(entry: Entry) -> str:
-    r"""Escape a token for vocab.tsv: `\xe4` is a byte, `\j` the joiner, `\u` and `\U` escape characters.
+    r"""Escape a token for vocab.tsv: `\xe4` is a byte, `\join` a marker, `\u` and `\U` escape characters.
 
     >>> print(escape_token(" caf\u00e9\t"), escape_token(0xE4))
      café\u0009 \xe4
     """
-    if entry == JOINER:
-        return WRITTEN_JOINER
+    if isinstance(entry, Marker):
+        return "\\" + entry.name.lower()
     if isinstance(entry, int):
         return f"\\x{entry:02x}"
     return "".join(escape_character(character) for character in entry)
@@ -30,14 +30,17 @@ def escape_character(character: str) -> str:
     return f"\\u{code_point:04x}" if code_point < 0x10000 else f"\\U{code_point:08x}"
 
 
+WRITTEN_MARKERS = {escape_token(marker): marker for marker in Marker}
+
+
 def unescape_token(written: str) -> Entry:
     r"""The reverse of `escape_token`.
 
     >>> unescape_token("caf\\u00e9"), unescape_token("\\xe4")
     ('café', 228)
     """
-    if written == WRITTEN_JOINER:
-        return JOINER
+    if written in WRITTEN_MARKERS:
+        return WRITTEN_MARKERS[written]
     if re.fullmatch(r"\\x[89a-f][0-9a-f]", written):
         return int(written[2:], 16)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from treetok.markers import Marker, marked_strings
 from treetok.segment import Segmenter
 from treetok.vocabulary.shared_nodes import I64, SharedNodes
 from treetok.vocabulary.top_down_cuts import COST_PER_TOKEN, Bools, TopDownCuts
@@ -54,7 +55,9 @@ class MergedCuts:
         self._words = nodes.frequent_words(MIN_COUNT, MIN_LETTERS)
         counts = TopDownCuts(nodes, present, nodes.frequencies, costs, joiner).counts
         entries = np.flatnonzero(present).tolist()
-        self._segmenter = Segmenter({nodes.tokens[k]: int(counts[k]) for k in entries}, True, joiner)
+        vocabulary = {nodes.tokens[k]: int(counts[k]) for k in entries}
+        joined = marked_strings(vocabulary, [Marker.JOIN] if joiner else [])
+        self._segmenter = Segmenter(vocabulary, True, joined)
         in_pieces = np.flatnonzero(~present[nodes.token[nodes.roots]] & (nodes.left[nodes.roots] >= 0))
         walk = TopDownWalk(nodes, [token in self._segmenter.pieces for token in nodes.tokens])
         for root, weight in zip(nodes.roots[in_pieces].tolist(), weights[in_pieces].tolist(), strict=True):

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from treetok.token_table import joined_string
+from treetok.markers import Marker, marked
 
 I64 = npt.NDArray[np.int64]
 
@@ -105,8 +105,8 @@ class SharedNodes:
     def with_space(self) -> I64:
         """For each token, the number of the token that becomes it behind the joiner; -1 if there is none."""
         found = np.full(len(self.tokens), -1, dtype=np.int64)
-        for number, string in enumerate(map(joined_string, self.tokens)):
-            joined = self.numbers.get(string, -1) if string is not None else -1
+        for number, token in enumerate(self.tokens):
+            joined = self.numbers.get(marked(Marker.JOIN, token) or "", -1)
             if joined >= 0:
                 found[joined] = number
         return found

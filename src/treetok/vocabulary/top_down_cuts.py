@@ -43,8 +43,7 @@ class TopDownCuts:
         is_whole = present[nodes.token]
         is_whole[nodes.leaves] = True
         with_space = nodes.with_space[nodes.token] if joiner else np.full(len(nodes), -1, dtype=np.int64)
-        could_be_joined = ~is_whole & (with_space >= 0)
-        is_joined = could_be_joined & present[with_space]
+        can_be_joined = (with_space >= 0) & present[with_space]
         # The cost of each node as one token (whole), behind a joiner, split at least once (apart), without a token
         # of its own, and as segmented (actual).
         whole = costs[nodes.token]
@@ -52,9 +51,9 @@ class TopDownCuts:
         apart, without, actual = whole.copy(), whole.copy(), whole.copy()
         for level in nodes.levels:
             apart[level] = actual[nodes.left[level]] + actual[nodes.right[level]]
-            without[level] = np.where(is_joined[level], joined[level], apart[level])
+            without[level] = np.where(can_be_joined[level], joined[level], apart[level])
             actual[level] = np.where(is_whole[level], whole[level], without[level])
-        is_split = ~(is_whole | is_joined)
+        is_split = ~(is_whole | can_be_joined)
         reached = np.zeros(len(nodes), dtype=np.int64)
         np.add.at(reached, nodes.roots, weights)
         for level in reversed(nodes.levels):
@@ -65,6 +64,6 @@ class TopDownCuts:
         everywhere = np.arange(len(nodes))
         self.worth = nodes.sum_by_token(everywhere, reached * (without - whole))
         self.counts = nodes.sum_by_token(everywhere, reached * is_whole)
-        inside = np.flatnonzero(could_be_joined)
+        inside = np.flatnonzero(~is_whole & (with_space >= 0))
         np.add.at(self.worth, with_space[inside], (reached * (apart - joined))[inside])
-        np.add.at(self.counts, with_space[inside], (reached * is_joined)[inside])
+        np.add.at(self.counts, with_space[inside], (reached * can_be_joined)[inside])

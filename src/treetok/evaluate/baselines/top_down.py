@@ -22,7 +22,7 @@ class TopDownSegmenter(Segmenter):
 @dataclass(frozen=True)
 class TopDownState(TokenizerState):
     def segmenter(self) -> Segmenter:
-        return TopDownSegmenter(self.counts, joiner=self.has_joiner)
+        return TopDownSegmenter(self.counts, marked=self.marked)
 
 
 def top_down_only(named: NamedTreeTokenizer) -> NamedTreeTokenizer:

@@ -1,4 +1,4 @@
-"""The joiner: a token that takes away the leading space of the token after it."""
+"""Markers: tokens that change the token after them."""
 
 import random
 from itertools import pairwise
@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
+from treetok.markers import Marker, marked, marked_strings, unmarked
 from treetok.segment import Segmenter
-from treetok.token_table import JOINER, JOINER_NAME, TokenTable, base_entries, joined_string
+from treetok.token_table import TokenTable, base_entries
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from treetok.vocabulary.merged_cuts import MergedCuts
 from treetok.vocabulary.top_down_cuts import TopDownCuts, token_costs
 
+JOIN, CAP, UPPER = (marker.token for marker in Marker)
 WORDS = ["wind", "surf", "sun", "flower", "tree", "house", "light", "rain", "drop", "book", "case", "mark", "worm"]
 text_of_words = st.lists(st.sampled_from([*WORDS, " ", "\n", "'", "é", "Sun", "BOOK", "ing", "(", "7"])).map(
     "".join
@@ -29,23 +31,25 @@ def joining() -> TreeTokenizer:
     # Words that are frequent with a space and rare inside other words.
     words = [f"{word} " * 40 + f"{word}s" for word in WORDS]
     compounds = [first + second for first in WORDS for second in WORDS]
-    return TreeTokenizer.train([" ".join(words + compounds)], 271, "counts", joiner=True, progress=False)
+    return TreeTokenizer.train([" ".join(words + compounds)], 273, "counts", markers=True, progress=False)
 
 
 def joined_words(tokenizer, text):
     tokens = tokenizer.tokenize(text)
-    return [after for before, after in pairwise(tokens) if before == JOINER_NAME]
+    return [after for before, after in pairwise(tokens) if before == JOIN]
 
 
 def test_words_serve_inside_other_words(joining):
-    assert joining.tokenize(" sunflower") == [" sun", JOINER_NAME, " flower"]
+    assert joining.tokenize(" sunflower") == [" sun", JOIN, " flower"]
     assert joining.segment("sunflower") == ["sun", "flower"]
+    assert joining.tokenize(" Flower RAIN") == [CAP, " flower", UPPER, " rain"]
+    assert joining.segment("Rain") == ["Rain"] and joining.segment("RAINDROP")[0] == "RAIN"
     # At the start of a line, too.
-    assert joining.tokenize("flower") == [JOINER_NAME, " flower"]
+    assert joining.tokenize("flower") == [JOIN, " flower"]
     encoding = joining.encode_with_offsets("a sunflower\nflower")
     places = dict(zip(encoding.offsets, encoding.tokens, strict=True))
-    assert places[1, 5] == " sun" and places[5, 5] == JOINER_NAME and places[5, 11] == " flower"
-    assert places[12, 12] == JOINER_NAME and places[12, 18] == " flower"
+    assert places[1, 5] == " sun" and places[5, 5] == JOIN and places[5, 11] == " flower"
+    assert places[12, 12] == JOIN and places[12, 18] == " flower"
 
 
 @given(text_of_words | encodable)
@@ -60,16 +64,19 @@ def test_texts_come_back(joining, text):
     assert "".join(text[start:end] for start, end in encoding.offsets) == text
 
 
-# Often the joiner and ` flower`.
-@given(st.lists(st.integers(0, 270) | st.sampled_from([257, 261])))
+# Often the markers and ` flower`.
+@given(st.lists(st.integers(0, 272) | st.sampled_from([257, 258, 259, 263])))
 def test_any_ids_decode_and_stream_alike(joining, ids):
     stream = joining.decode_stream()
     assert "".join(map(stream.step, ids)) + stream.finish() == joining.decode(ids)
 
 
-def test_the_joiner_takes_away_one_space_of_the_next_token_and_nothing_else(joining):
-    joiner, flower, special = map(joining.token_to_id, (JOINER_NAME, " flower", "<|endoftext|>"))
-    assert joining.id_to_token(joiner) == JOINER_NAME
+def test_markers_change_the_next_token_and_nothing_else(joining):
+    joiner, cap, upper = map(joining.token_to_id, (JOIN, CAP, UPPER))
+    flower, special = map(joining.token_to_id, (" flower", "<|endoftext|>"))
+    assert joining.id_to_token(joiner) == JOIN
+    assert joining.decode([cap, flower, upper, flower, flower]) == " Flower FLOWER flower"
+    assert joining.decode([joiner, cap, flower]) == " Flower"
     assert joining.decode([flower, joiner, flower]) == " flowerflower"
     assert joining.decode([joiner, joiner, flower]) == "flower"
     assert joining.decode([joiner]) == "" and joining.decode([flower, joiner]) == " flower"
@@ -80,25 +87,25 @@ def test_the_joiner_takes_away_one_space_of_the_next_token_and_nothing_else(join
 def test_it_is_saved_and_loaded(joining, tmp_path):
     joining.save(tmp_path / "t")
     loaded = TreeTokenizer.load(tmp_path / "t")
-    assert loaded.state.entries == joining.state.entries and joining.settings["joiner"] is True
-    assert loaded.tokenize(" sunflower") == [" sun", JOINER_NAME, " flower"]
+    assert loaded.state.entries == joining.state.entries and joining.settings["markers"] is True
+    assert loaded.tokenize(" sunflower") == [" sun", JOIN, " flower"]
 
 
 def test_it_is_off_unless_asked_for(lossless, tmp_path, capsys):
-    assert lossless.token_to_id(JOINER_NAME) is None and "joiner" not in lossless.settings
+    assert lossless.token_to_id(JOIN) is None and "markers" not in lossless.settings
     text = tmp_path / "text.txt"
     text.write_text("a text of some words")
-    main(["train", str(text), "-o", str(tmp_path / "t"), "--trees", "counts", "--vocab-size", "300", "--joiner"])
-    assert TreeTokenizer.load(tmp_path / "t").token_to_id(JOINER_NAME) is not None
+    main(["train", str(text), "-o", str(tmp_path / "t"), "--trees", "counts", "--vocab-size", "300", "--markers"])
+    assert TreeTokenizer.load(tmp_path / "t").token_to_id(JOIN) is not None
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"joiner": 1}, "joiner must be true or false, not 1"),
-        ({"joiner": True, "vocab": "paper"}, "joiner is for vocab='compact' alone"),
-        ({"joiner": True, "profile": "uncased"}, "in the profile 'uncased' tokens have no leading spaces"),
-        ({"special_tokens": [JOINER_NAME]}, "'<join>' cannot be a special token"),
+        ({"markers": 1}, "markers must be true or false, not 1"),
+        ({"markers": True, "vocab": "paper"}, "markers are for vocab='compact' alone"),
+        ({"markers": True, "profile": "uncased"}, "in the profile 'uncased' tokens have no leading spaces"),
+        ({"special_tokens": ["<join>"]}, "'<join>' cannot be a special token"),
     ],
 )
 def test_it_is_refused_where_it_cannot_be(options, message):
@@ -108,37 +115,68 @@ def test_it_is_refused_where_it_cannot_be(options, message):
 
 def test_another_tokenizer_may_learn_from_one_with_a_joiner(joining):
     other = TreeTokenizer.train(["sunflower " * 9], 270, joining, progress=False)
-    assert other.token_to_id(JOINER_NAME) is None
+    assert other.token_to_id(JOIN) is None
     assert other.decode(other.encode("sunflower flower")) == "sunflower flower"
 
 
-def test_only_words_of_some_length_are_joined():
-    strings = [" the", " th", " 12345", "the", " don't", " É", "  the", " été", ""]
-    assert [joined_string(string) for string in strings] == ["the", *[None] * 6, "été", None]
+def test_only_words_of_some_letters_change():
+    strings = [" the", " th", " 12345", "the", " don't", " É", "  the", " été", "", " straße", " ﬁsh", " 東京都"]
+    assert [marked(Marker.JOIN, string) for string in strings] == [
+        *("the", None, None, None, None, None, None, "été", None, "straße", "ﬁsh", "東京都"),
+    ]
+    assert [marked(Marker.CAP, string) for string in strings] == [
+        *(" The", None, None, None, None, None, None, " Été", None, " Straße", None, None),
+    ]
+    assert [marked(Marker.UPPER, string) for string in strings] == [
+        *(" THE", None, None, None, None, None, None, " ÉTÉ", None, None, None, None),
+    ]
 
 
-def test_tables_with_a_joiner():
-    table = TokenTable([*base_entries(True), JOINER, " the", "the", " cat"], {}, byte_fallback=True)
-    joiner = table.joiner
-    assert table.ids_of_piece("cat") == (joiner, 259) and table.ids_of_piece("the") == (258,)
-    assert list(table.lengths_of([joiner, 259, 257])) == [0, 3, 4]
+letters = st.characters(categories=["Ll", "Lu", "Lt", "Lm", "Lo"])
+
+
+@given(st.lists(st.sampled_from(["", " "]).flatmap(lambda space: st.text(letters, min_size=1).map(space.__add__))))
+@example([" aªª", "Aªª", " ος", " ǆab", " ıııı", " ﬀﬀﬀ"])
+def test_every_marked_string_has_one_marker_and_one_token(tokens):
+    for string, token in marked_strings(tokens, Marker).items():
+        assert string not in tokens
+        marker, found = unmarked(string)
+        assert found == token and marked(marker, token) == string
+
+
+def test_tables_with_markers():
+    table = TokenTable([*base_entries(True), *Marker, " the", "the", " cat"], {}, byte_fallback=True)
+    joiner, cap, upper = (table.id_of_marker[marker] for marker in Marker)
+    the, cat = table.id_of_piece[" the"], table.id_of_piece[" cat"]
+    assert table.ids_of_piece("cat") == (joiner, cat) and table.ids_of_piece("the") == (table.id_of_piece["the"],)
+    assert table.ids_of_piece(" Cat") == (cap, cat) and table.ids_of_piece(" THE") == (upper, the)
+    assert list(table.lengths_of([joiner, cat, the])) == [0, 3, 4]
+    assert list(table.lengths_of([cap, cat, the])) == [0, 4, 4]
     assert table.ids_of_piece("é") == tuple("é".encode())
-    with pytest.raises(TreetokError, match="a token appears twice"):
-        TokenTable([*base_entries(True), JOINER, JOINER], {}, byte_fallback=True)
+    for entries, message in (
+        ([*Marker, Marker.CAP], "a token appears twice"),
+        ([Marker.CAP], "some of the markers"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            TokenTable([*base_entries(True), *entries], {}, byte_fallback=True)
+
+
+def joining_segmenter(counts):
+    return Segmenter(counts, True, marked_strings(counts, [Marker.JOIN]))
 
 
 def test_pieces_are_not_merged_into_joined_ones():
     """Two tokens would become two tokens, and the boundary would be lost."""
     counts = {**dict.fromkeys("abcdef ", 1), "abc": 1, "def": 1, " abcdef": 9}
     together, apart = [0, 0, 5, 0, 0], [0, 0, 9, 0, 0]
-    joined = Segmenter(counts, True, joiner=True)
+    joined = joining_segmenter(counts)
     assert joined.cut("abcdef", together) == ["abcdef"]
     assert joined.post_merge(["abc", "def"]) == ["abc", "def"]
     assert Segmenter(counts, True).cut("abcdef", apart) == ["abc", "def"]
     # A joined piece is two tokens: merging it with its neighbour saves two.
     counts |= {" def": 1, "abcdef": 1}
     del counts["def"]
-    assert Segmenter(counts, True, joiner=True).post_merge(["abc", "def"]) == ["abcdef"]
+    assert joining_segmenter(counts).post_merge(["abc", "def"]) == ["abcdef"]
 
 
 def random_trees(seed):
@@ -163,7 +201,7 @@ def test_the_worth_of_a_string_is_the_tokens_it_saves(seed, data):
     chosen = set(data.draw(st.lists(st.sampled_from(longer))))
 
     def total(vocabulary):
-        segmenter = Segmenter(dict.fromkeys(vocabulary, 1), joiner=True)
+        segmenter = joining_segmenter(dict.fromkeys(vocabulary, 1))
         return sum(n * tokens_of(segmenter.match_top_down(word, s), vocabulary) for word, s, n in trees)
 
     present = np.array([token in characters | chosen for token in nodes.tokens])
@@ -176,7 +214,7 @@ def test_the_worth_of_a_string_is_the_tokens_it_saves(seed, data):
             assert cuts.worth[k] == 100 * saved
     # Behind the joiner a token is used, too; the joiner itself is not a string.
     joiners = (cuts.total - 100 * cuts.counts.sum()) / 100
-    segmenter = Segmenter(dict.fromkeys(characters | chosen, 1), joiner=True)
+    segmenter = joining_segmenter(dict.fromkeys(characters | chosen, 1))
     pieces = [(p, n) for word, s, n in trees for p in segmenter.match_top_down(word, s)]
     assert joiners == sum(n for p, n in pieces if tokens_of([p], characters | chosen) == 2)
 
@@ -190,7 +228,7 @@ def test_the_total_after_merging_is_that_of_words_segmented_one_by_one(seed):
     cuts = MergedCuts(nodes, present, present, nodes.frequencies, costs, 0, joiner=True)
     counts = TopDownCuts(nodes, present, nodes.frequencies, costs, joiner=True).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present)}
-    segmenter = Segmenter(vocabulary, True, joiner=True)
+    segmenter = joining_segmenter(vocabulary)
     assert cuts.total == 100 * sum(n * tokens_of(segmenter.cut(word, s), vocabulary) for word, s, n in trees)
 
 
@@ -207,13 +245,13 @@ def test_a_vocabulary_with_a_joiner_needs_fewer_tokens():
     assert {" " + stem for stem in stems} <= joined.keys()
 
     def tokens(vocabulary, joiner):
-        segmenter = Segmenter(vocabulary, True, joiner)
+        segmenter = joining_segmenter(vocabulary) if joiner else Segmenter(vocabulary, True)
         return sum(n * tokens_of(segmenter.cut(word, s), vocabulary) for word, s, n in trees)
 
     assert tokens(joined, True) < tokens(plain, False)
 
 
 def test_words_of_a_real_text_are_joined(sample_text):
-    tokenizer = TreeTokenizer.train(SAMPLE_FILES, 1500, "counts", joiner=True, progress=False)
+    tokenizer = TreeTokenizer.train(SAMPLE_FILES, 1500, "counts", markers=True, progress=False)
     assert tokenizer.decode(tokenizer.encode(sample_text)) == sample_text
     assert joined_words(tokenizer, sample_text)
