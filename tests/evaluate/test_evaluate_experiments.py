@@ -199,3 +199,30 @@ def test_source_code(tmp_path):
         [*command, "--folder", sources, "--out", out], capture_output=True, text=True, check=False
     )
     assert failed.returncode == 1 and "3 files do not come back as they were" in failed.stderr
+
+
+def test_frequent_words(tmp_path):
+    text = tmp_path / "talk.txt"
+    text.write_text("Hello hello guys. guys guys thx 2008 hello\n\nHello Hello don't\n", encoding="utf-8")
+    cuts = tmp_path / "table.cuts"
+    head = {"name": "table", "profile": "lossless", "profile_version": 2, "vocabulary_size": None}
+    words = {" Hello": [" Hell", "o"], " hello": [" hello"], " guys": [" guy", "s"], " thx": [" t", "hx"]}
+    cuts.write_text("\n".join(map(json.dumps, [head, *words.items()])), encoding="utf-8")
+    out = tmp_path / "words.json"
+    run("frequent_words.py", "--model", cuts, "--text", text, "--words", 3, "--against", "", "--out", out)
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert result["grid"] == [
+        ["text", "words", "checked", "table: cut", "table: absurd"],
+        ["talk", "3", "3", "2", "1"],
+    ]
+    assert result["notes"]["absurd, table"] == "1: Hell|o"
+
+
+def test_the_list_of_checked_words():
+    """Every cut joins to its word, and every word is there once."""
+    lines = (ROOT / "experiments/checked_words.tsv").read_text(encoding="utf-8").splitlines()
+    words = [line.split("\t")[0] for line in lines]
+    assert len(words) == len(set(words)) >= 200
+    for line in lines:
+        word, cuts = line.split("\t")
+        assert all("".join(cut.split()) == word and " " in cut for cut in cuts.split(", ") if cut), line
