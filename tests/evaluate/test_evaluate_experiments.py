@@ -226,3 +226,28 @@ def test_the_list_of_checked_words():
     for line in lines:
         word, cuts = line.split("\t")
         assert all("".join(cut.split()) == word and " " in cut for cut in cuts.split(", ") if cut), line
+
+
+def test_language_models(tmp_path):
+    """Two seeds; a model that is there is not trained again."""
+    pytest.importorskip("torch")
+    text = tmp_path / "talk.txt"
+    text.write_text("The wind blew over the sea.\n\nNo tree stood there.\n" * 9, encoding="utf-8")
+    out = tmp_path / "models.json"
+    small = ["--characters", 3000, "--layers", 1, "--dimension", 16, "--device", "cpu", "--seeds", 2]
+    shared = ["--train-text", SAMPLE_FILES[0], "--vocab-size", 600, "--text", text, "--text", SAMPLE_FILES[1]]
+    arguments = ["--model", "en", "--against", "bpe", *shared, *small, "--out", out]
+    run("language_models.py", *arguments)
+    result = json.loads(out.read_text(encoding="utf-8"))
+    heading, tree, bpe = result["grid"]
+    assert heading == ["tokenizer", "talk", SAMPLE_FILES[1].stem, "all", "all, each seed"]
+    assert (tree[0], bpe[0]) == ("TreeTok en", "BPE")
+    assert len(set(tree[-1].split(", "))) == 2 and "(p = " in bpe[1] and "(p = " not in tree[1]
+    # The mean over seeds is that of their bits; all of the text is between its parts.
+    assert float(tree[3]) == pytest.approx(sum(map(float, tree[-1].split(", "))) / 2, abs=1e-4)
+    assert min(float(tree[1]), float(tree[2])) <= float(tree[3]) <= max(float(tree[1]), float(tree[2]))
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").iterdir()}
+    assert len(kept) == 4
+    run("language_models.py", *arguments)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "models").iterdir()} == kept
+    assert json.loads(out.read_text(encoding="utf-8")) == result
