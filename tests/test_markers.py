@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
-from treetok.markers import Marker, marked, marked_strings, unmarked
+from treetok.markers import Marker, changed_by, marked, marked_strings, unmarked
 from treetok.segment import Segmenter
 from treetok.token_table import TokenTable, base_entries
 from treetok.vocabulary import SharedNodes, build_vocabulary
@@ -43,6 +43,7 @@ def test_words_serve_inside_other_words(joining):
     assert joining.tokenize(" sunflower") == [" sun", JOIN, " flower"]
     assert joining.segment("sunflower") == ["sun", "flower"]
     assert joining.tokenize(" Flower RAIN") == [CAP, " flower", UPPER, " rain"]
+    assert joining.tokenize("Flower") == [JOIN, CAP, " flower"]
     assert joining.segment("Rain") == ["Rain"] and joining.segment("RAINDROP")[0] == "RAIN"
     # At the start of a line, too.
     assert joining.tokenize("flower") == [JOIN, " flower"]
@@ -76,7 +77,8 @@ def test_markers_change_the_next_token_and_nothing_else(joining):
     flower, special = map(joining.token_to_id, (" flower", "<|endoftext|>"))
     assert joining.id_to_token(joiner) == JOIN
     assert joining.decode([cap, flower, upper, flower, flower]) == " Flower FLOWER flower"
-    assert joining.decode([joiner, cap, flower]) == " Flower"
+    assert joining.decode([joiner, cap, flower]) == "Flower"
+    assert joining.decode([cap, joiner, flower]) == "flower"
     assert joining.decode([flower, joiner, flower]) == " flowerflower"
     assert joining.decode([joiner, joiner, flower]) == "flower"
     assert joining.decode([joiner]) == "" and joining.decode([flower, joiner]) == " flower"
@@ -105,7 +107,7 @@ def test_it_is_off_unless_asked_for(lossless, tmp_path, capsys):
         ({"markers": 1}, "markers must be true or false, not 1"),
         ({"markers": True, "vocab": "paper"}, "markers are for vocab='compact' alone"),
         ({"markers": True, "profile": "uncased"}, "in the profile 'uncased' tokens have no leading spaces"),
-        ({"special_tokens": ["<join>"]}, "'<join>' cannot be a special token"),
+        ({"markers": True, "special_tokens": ["<join>"]}, "'<join>' cannot be a special token"),
     ],
 )
 def test_it_is_refused_where_it_cannot_be(options, message):
@@ -138,10 +140,20 @@ letters = st.characters(categories=["Ll", "Lu", "Lt", "Lm", "Lo"])
 @given(st.lists(st.sampled_from(["", " "]).flatmap(lambda space: st.text(letters, min_size=1).map(space.__add__))))
 @example([" aªª", "Aªª", " ος", " ǆab", " ıııı", " ﬀﬀﬀ"])
 def test_every_marked_string_has_one_marker_and_one_token(tokens):
-    for string, token in marked_strings(tokens, Marker).items():
+    for string, (token, number) in marked_strings(tokens, list(Marker)).items():
         assert string not in tokens
-        marker, found = unmarked(string)
-        assert found == token and marked(marker, token) == string
+        markers, rest = [], string
+        while rest not in tokens:
+            marker, rest = unmarked(rest)
+            markers.append(marker)
+        assert (rest, len(markers)) == (token, number) and changed_by(markers, token) == string
+
+
+def test_their_names_are_free_where_there_are_none(tmp_path):
+    names = ["<|endoftext|>", *(marker.token for marker in Marker)]
+    tokenizer = TreeTokenizer.train(["a text"], 300, "counts", special_tokens=names, progress=False)
+    tokenizer.save(tmp_path / "t")
+    assert TreeTokenizer.load(tmp_path / "t").encode("<cap>", allowed_special="all") == [2]
 
 
 def test_tables_with_markers():
@@ -153,12 +165,16 @@ def test_tables_with_markers():
     assert list(table.lengths_of([joiner, cat, the])) == [0, 3, 4]
     assert list(table.lengths_of([cap, cat, the])) == [0, 4, 4]
     assert table.ids_of_piece("é") == tuple("é".encode())
-    for entries, message in (
-        ([*Marker, Marker.CAP], "a token appears twice"),
-        ([Marker.CAP], "some of the markers"),
+    for entries, specials, message in (
+        ([*Marker, Marker.CAP], {}, "a token appears twice"),
+        ([Marker.CAP], {}, "some of the markers, not all: <join>, <cap>, <upper>"),
+        ([*Marker, "<cap>"], {}, "'<cap>' is a marker, and cannot be another token"),
+        ([*Marker], {"<cap>": 0}, "'<cap>' is a marker, and cannot be another token"),
     ):
         with pytest.raises(TreetokError, match=message):
-            TokenTable([*base_entries(True), *entries], {}, byte_fallback=True)
+            TokenTable([*base_entries(True), *entries], specials, byte_fallback=True)
+    with pytest.raises(TreetokError, match="tokens of this profile have no spaces"):
+        TokenTable(["a", *Marker], {"[UNK]": 0}, byte_fallback=False)
 
 
 def joining_segmenter(counts):
@@ -229,7 +245,20 @@ def test_the_total_after_merging_is_that_of_words_segmented_one_by_one(seed):
     counts = TopDownCuts(nodes, present, nodes.frequencies, costs, joiner=True).counts
     vocabulary = {nodes.tokens[k]: int(counts[k]) for k in np.flatnonzero(present)}
     segmenter = joining_segmenter(vocabulary)
-    assert cuts.total == 100 * sum(n * tokens_of(segmenter.cut(word, s), vocabulary) for word, s, n in trees)
+    merged = [(segmenter.post_merge(segmenter.match_top_down(word, s)), n) for word, s, n in trees]
+    assert cuts.total == 100 * sum(n * tokens_of(pieces, vocabulary) for pieces, n in merged)
+
+
+@given(st.integers(0, 10_000), st.data())
+def test_markers_never_cost_tokens(seed, data):
+    trees = random_trees(seed)
+    nodes = SharedNodes(trees)
+    vocabulary = dict.fromkeys(" ab", 1) | dict.fromkeys(data.draw(st.lists(st.sampled_from(nodes.tokens))), 2)
+    plain, joining = Segmenter(vocabulary, True), joining_segmenter(vocabulary)
+    for word, scores, _ in trees:
+        pieces = joining.cut(word, scores)
+        assert "".join(pieces) == word
+        assert tokens_of(pieces, vocabulary) <= len(plain.cut(word, scores))
 
 
 def test_a_vocabulary_with_a_joiner_needs_fewer_tokens():

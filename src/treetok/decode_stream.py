@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Callable
 from typing import Any
 
+from treetok.markers import Marker
 from treetok.token_table import TokenTable
 
 
@@ -15,15 +16,15 @@ class DecodeStream:
     def __init__(self, table: TokenTable, separator: str, checked_id: Callable[[Any], int]) -> None:
         self._table, self._separator, self._checked_id = table, separator.encode(), checked_id
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._before: int | None = None
+        self._is_first = True
+        self._before: list[Marker] = []
 
     def step(self, token_id: int) -> str:
         """The text completed by this id, possibly empty."""
-        token_id = self._checked_id(token_id)
-        token = self._table.bytes_after(self._before, token_id)
-        if self._before is not None:
+        token = self._table.bytes_behind(self._before, self._checked_id(token_id))
+        if not self._is_first:
             token = self._separator + token
-        self._before = token_id
+        self._is_first = False
         return self._decoder.decode(token)
 
     def finish(self) -> str:

@@ -1,15 +1,15 @@
-"""Markers: tokens that change the token after them, so that a word serves in forms that are not in the vocabulary.
+"""Markers: tokens that change the token after them, so that it is reused in forms that are not in the vocabulary.
 
-`windsurf` may be ` wind`, `<join>`, ` surf`; ` Surf` may be `<cap>`, ` surf`; and ` SURF` `<upper>`, ` surf`. Only
-words change: a space and some letters. No string has two markers, and none can be made in two ways.
+`windsurf` may be ` wind`, `<join>`, ` surf`; ` Surf` may be `<cap>`, ` surf`; `SURF` may be `<join>`, `<upper>`,
+` surf`. Only tokens that begin a word are changed: a space and some letters. No string can be made in two ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 
-# Shorter words hardly ever serve in other forms: ` all` in `usually` is an accident.
+# Shorter tokens hardly ever fit in other forms: ` all` in `usually` is an accident.
 MIN_LETTERS = 3
 
 
@@ -49,10 +49,10 @@ def marked(marker: Marker, token: str) -> str | None:
 
 
 def unmarked(piece: str) -> tuple[Marker, str]:
-    """The marker and the token that make a piece.
+    """The marker that makes a piece, and what it makes it of: a token, or a piece with another marker.
 
-    >>> unmarked("surf"), unmarked(" Surf"), unmarked(" SURF")
-    ((<Marker.JOIN: 256>, ' surf'), (<Marker.CAP: 257>, ' surf'), (<Marker.UPPER: 258>, ' surf'))
+    >>> unmarked("Surf"), unmarked(" Surf"), unmarked(" SURF")
+    ((<Marker.JOIN: 256>, ' Surf'), (<Marker.CAP: 257>, ' surf'), (<Marker.UPPER: 258>, ' surf'))
     """
     if piece[0] != " ":
         return Marker.JOIN, " " + piece
@@ -60,12 +60,33 @@ def unmarked(piece: str) -> tuple[Marker, str]:
     return Marker.CAP if marked(Marker.CAP, token) == piece else Marker.UPPER, token
 
 
-def marked_strings(tokens: Collection[str], markers: Iterable[Marker]) -> dict[str, str]:
-    """The strings that are not tokens themselves, but can be made of one with a marker, and that token."""
-    made = {}
-    for marker in markers:
-        for token in tokens:
-            string = marked(marker, token)
-            if string is not None and string not in tokens:
-                made[string] = token
+def changed_by(markers: Iterable[Marker], token: str) -> str:
+    """A token behind markers, of which the last is applied first. Those that do not fit change nothing.
+
+    >>> changed_by([Marker.JOIN, Marker.CAP], " surf"), changed_by([Marker.JOIN], "ing")
+    ('Surf', 'ing')
+    """
+    for marker in reversed(list(markers)):
+        token = marked(marker, token) or token
+    return token
+
+
+def marked_strings(tokens: Collection[str], markers: Collection[Marker]) -> Mapping[str, tuple[str, int]]:
+    """The strings that are not tokens themselves, but can be made of one with markers; for each, the token and the
+    number of markers."""
+    made: dict[str, tuple[str, int]] = {}
+    for marker in (Marker.CAP, Marker.UPPER):
+        if marker in markers:
+            made |= {string: (token, 1) for token, string in changes(marker, tokens) if string not in tokens}
+    if Marker.JOIN in markers:
+        for string, (token, _) in list(made.items()):
+            if string[1:] not in tokens:
+                made[string[1:]] = token, 2
+        made |= {string: (token, 1) for token, string in changes(Marker.JOIN, tokens) if string not in tokens}
     return made
+
+
+def changes(marker: Marker, tokens: Iterable[str]) -> list[tuple[str, str]]:
+    """The tokens that a marker changes, and what they become."""
+    pairs = ((token, marked(marker, token)) for token in tokens)
+    return [(token, string) for token, string in pairs if string is not None]

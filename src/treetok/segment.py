@@ -19,40 +19,54 @@ COST_PER_TOKEN = 1 << 40
 class Segmenter:
     """Segments words with a fixed vocabulary, given as token counts.
 
-    marked: strings that can be made of a token and a marker (`treetok.markers`), and that token.
+    marked: strings that can be made of a token with markers: the token, and the number of markers
+        (`treetok.markers.marked_strings`).
 
     >>> Segmenter({"b": 1, "o": 1, "k": 1, "e": 9, "d": 9, "book": 5, "ed": 8}).cut("booked", [1, 1, 1, 8, 9])
     ['book', 'ed']
     """
 
     def __init__(
-        self, counts: Mapping[str, int], fewest_tokens: bool = False, marked: Mapping[str, str] | None = None
+        self,
+        counts: Mapping[str, int],
+        fewest_tokens: bool = False,
+        marked: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         cost_per_token = COST_PER_TOKEN if fewest_tokens else 0
         # Post-merge minimises the sum of these.
         self.costs = {token: cost_per_token + entropy for token, entropy in entropies_by_token(counts).items()}
-        # Where top-down matching may stop. Post-merge does not make strings that need a marker: with it they are
-        # two tokens, as many as it would merge.
+        # Where top-down matching may stop, and what it costs. Post-merge does not make strings with markers: that
+        # loses boundaries and hardly saves tokens, since `ban|ana` has as many as `<join>`, ` banana`.
         self.pieces = self.costs | {
-            string: cost_per_token + self.costs[token] for string, token in (marked or {}).items()
+            string: markers * cost_per_token + self.costs[token]
+            for string, (token, markers) in (marked or {}).items()
         }
+        self.markers = {string: markers for string, (_, markers) in (marked or {}).items()}
         # A character outside the vocabulary costs as much as the rarest token.
         self.unknown = max(self.costs.values(), default=cost_per_token)
         self.longest = max(map(len, self.costs), default=0)
 
     def cut(self, word: str, scores: Sequence[float]) -> list[str]:
-        """Segment a word into tokens of the vocabulary, or single characters outside it."""
-        return self.post_merge(self.match_top_down(word, scores))
+        """Segment a word into tokens of the vocabulary, strings made of them with markers, or single characters
+        outside it. Without markers if these would cost tokens."""
+        pieces = self.post_merge(self.match_top_down(word, scores))
+        markers = sum(self.markers.get(piece, 0) for piece in pieces)
+        if not markers:
+            return pieces
+        plain = self.post_merge(self.match_top_down(word, scores, markers=False))
+        return plain if len(plain) < len(pieces) + markers else pieces
 
-    def match_top_down(self, word: str, scores: Sequence[float]) -> list[str]:
-        """Algorithm 1: walk the tree from the root and stop at every span that is in the vocabulary."""
+    def match_top_down(self, word: str, scores: Sequence[float], markers: bool = True) -> list[str]:
+        """Algorithm 1: walk the tree from the root and stop at every span that is in the vocabulary, or can be
+        made of it with markers."""
+        stops = self.pieces if markers else self.costs
         splits = arrange_splits(scores)
         pieces = []
         stack = [(0, len(word), splits.root)]
         while stack:
             start, end, split = stack.pop()
             # Not looking up spans longer than any token keeps the walk linear in the length of the word.
-            if split == LEAF or (end - start <= self.longest and word[start:end] in self.pieces):
+            if split == LEAF or (end - start <= self.longest and word[start:end] in stops):
                 pieces.append(word[start:end])
             else:
                 stack.append((split + 1, end, splits.right[split]))

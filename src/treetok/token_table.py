@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from treetok.errors import TreetokError
-from treetok.markers import MARKERS, Marker, marked, unmarked
+from treetok.markers import MARKERS, Marker, changed_by, unmarked
 
 UNKNOWN = "[UNK]"
 ASCII = range(0x80)
@@ -21,8 +21,8 @@ BYTE_NAMES = frozenset(map(byte_name, HIGH_BYTES))
 
 
 def is_base_name(name: str) -> bool:
-    """Whether a name is that of a character, a byte or a marker, and so unavailable for special tokens."""
-    return len(name) == 1 or name in BYTE_NAMES or name in MARKERS
+    """Whether a name is that of a character or a byte, and so unavailable for special tokens."""
+    return len(name) == 1 or name in BYTE_NAMES
 
 
 # A vocabulary entry: a string, a marker, or (128 to 255) one byte of a multi-byte UTF-8 sequence. Bytes below
@@ -57,9 +57,10 @@ class TokenTable:
         self.id_of_piece: dict[str, int] = {}
         self.id_of_byte: dict[int, int] = {}
         self.id_of_marker: dict[Marker, int] = {}
+        self.marker_of_id: dict[int, Marker] = {}
         for number, entry in zip(free, entries, strict=True):
             if isinstance(entry, Marker):
-                self.id_of_marker[entry] = number
+                self.id_of_marker[entry], self.marker_of_id[number] = number, entry
                 self.names[number], self.lengths[number] = entry.token, 0
             elif isinstance(entry, int):
                 self.id_of_byte[entry] = number
@@ -73,8 +74,8 @@ class TokenTable:
             self.names[number], self.bytes[number] = name, name.encode()
         if len(ordinary) < len(entries):
             raise TreetokError("a token appears twice in the vocabulary")
-        if 0 < len(self.id_of_marker) < len(Marker):
-            raise TreetokError(f"the vocabulary has some of the markers, not all: {', '.join(MARKERS)}")
+        if self.id_of_marker:
+            self._check_markers(byte_fallback)
         if byte_fallback:
             for byte in ASCII:
                 if chr(byte) not in self.id_of_piece:
@@ -87,44 +88,59 @@ class TokenTable:
         self.byte_fallback = byte_fallback
         self.id_of_name = {name: number for number, name in enumerate(self.names)} | self.special_tokens
 
+    def _check_markers(self, byte_fallback: bool) -> None:
+        if len(self.id_of_marker) < len(Marker):
+            raise TreetokError(f"the vocabulary has some of the markers, not all: {', '.join(MARKERS)}")
+        if not byte_fallback:
+            raise TreetokError(
+                "the vocabulary has markers, but tokens of this profile have no spaces to take away"
+            )
+        for name in MARKERS:
+            if name in self.special_tokens or name in self.id_of_piece:
+                raise TreetokError(f"{name!r} is a marker, and cannot be another token")
+
     def __len__(self) -> int:
         return len(self.names)
 
     def ids_of_piece(self, piece: str) -> tuple[int, ...]:
-        """The id of a piece. One that is made of another token maps to a marker and that token; a character
+        """The id of a piece. One that is made of another token maps to markers and that token; a character
         outside the vocabulary maps to its bytes or to the unknown token."""
         number = self.id_of_piece.get(piece)
         if number is not None:
             return (number,)
         if len(piece) > 1:
-            marker, token = unmarked(piece)
-            return (self.id_of_marker[marker], self.id_of_piece[token])
+            marker, changed = unmarked(piece)
+            return (self.id_of_marker[marker], *self.ids_of_piece(changed))
         if self.byte_fallback:
             return tuple(self.id_of_byte[byte] for byte in piece.encode())
         return (self.special_tokens[UNKNOWN],)
 
     def bytes_of(self, ids: Iterable[int]) -> Iterator[bytes]:
-        """The bytes of each token of a text, changed by the markers."""
+        """The bytes of each token of a text, changed by the markers before it."""
         if not self.id_of_marker:
             yield from map(self.bytes.__getitem__, ids)
             return
-        before = None
+        before: list[Marker] = []
         for token_id in ids:
-            yield self.bytes_after(before, token_id)
-            before = token_id
+            yield self.bytes_behind(before, token_id)
 
-    def bytes_after(self, before: int | None, token_id: int) -> bytes:
-        """The bytes of a token behind another, or None at the start."""
-        for marker, number in self.id_of_marker.items():
-            if before == number:
-                changed = marked(marker, self.names[token_id])
-                return self.bytes[token_id] if changed is None else changed.encode()
+    def bytes_behind(self, before: list[Marker], token_id: int) -> bytes:
+        """The bytes of a token behind these markers, which are used up. A marker itself is added to them."""
+        marker = self.marker_of_id.get(token_id)
+        if marker is not None:
+            before.append(marker)
+        elif before and self.id_of_piece.get(self.names[token_id]) == token_id:
+            changed = changed_by(before, self.names[token_id])
+            before.clear()
+            return changed.encode()
+        else:
+            before.clear()
         return self.bytes[token_id]
 
     def lengths_of(self, ids: Iterable[int]) -> Iterator[int]:
         """How many characters of a word each of its tokens covers."""
-        joiner = self.id_of_marker.get(Marker.JOIN, -1)
-        before = -1
+        is_joined = False
         for token_id in ids:
-            yield self.lengths[token_id] - (before == joiner >= 0)
-            before = token_id
+            marker = self.marker_of_id.get(token_id)
+            yield self.lengths[token_id] - (is_joined and marker is None)
+            is_joined = marker is not None and (is_joined or marker is Marker.JOIN)

@@ -42,8 +42,8 @@ class TokenizerState:
         return {entry: count for entry, count in self.entries if isinstance(entry, str)}
 
     @cached_property
-    def marked(self) -> dict[str, str]:
-        """The strings that can be made of a token and one of the vocabulary's markers, and that token."""
+    def marked(self) -> Mapping[str, tuple[str, int]]:
+        """The strings that can be made of a token with the vocabulary's markers."""
         return marked_strings(self.counts, [entry for entry, _ in self.entries if isinstance(entry, Marker)])
 
     def segmenter(self) -> Segmenter:

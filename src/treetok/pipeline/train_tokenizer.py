@@ -155,7 +155,7 @@ def finish(
         figures: dict[str, Any] = {"tokens": len(vocabulary) + room.outside}
         if trees.unseen_words:
             in_text = options.text_profile.in_running_text
-            strings = marked_strings(vocabulary, Marker) if options.markers else {}
+            strings = marked_strings(vocabulary, list(Marker)) if options.markers else {}
             segmenter = Segmenter(vocabulary, fewest_tokens, strings)
             alike = segmentation_agreement(trees.source, trees.scores, segmenter, trees.unseen_words, in_text)
             figures["parser_agreement_unseen"] = round(alike, 4)

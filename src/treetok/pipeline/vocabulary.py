@@ -16,7 +16,7 @@ from treetok.batched_depths import batch_split_depths
 from treetok.corpus.characters import covering_characters
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
-from treetok.markers import Marker
+from treetok.markers import MARKERS, Marker
 from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
@@ -55,8 +55,7 @@ class Room:
 
 def check_size(options: TrainOptions) -> None:
     """Reject a vocabulary size that is too small for any text, before text is read."""
-    profile = options.text_profile
-    needed = len(base_of(options)) + len(special_token_ids(profile, options.special_tokens))
+    needed = len(base_of(options)) + len(special_token_ids(options))
     if options.vocab_size < needed:
         raise TreetokError(too_small(options.vocab_size, 0, needed))
 
@@ -67,9 +66,9 @@ def base_of(options: TrainOptions) -> list[Entry]:
 
 
 def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
-    profile = options.text_profile
-    specials = special_token_ids(profile, options.special_tokens)
-    room = Room(specials, base_of(options), covering_characters(words, options.character_coverage))
+    room = Room(
+        special_token_ids(options), base_of(options), covering_characters(words, options.character_coverage)
+    )
     if options.vocab_size < room.outside + len(room.alphabet):
         raise TreetokError(too_small(options.vocab_size, len(room.alphabet), room.outside))
     return room
@@ -78,7 +77,7 @@ def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
 def too_small(vocab_size: int, characters: int, outside: int) -> str:
     return (
         f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside} other"
-        f" entries (special tokens; in lossless also bytes and ASCII) need at least {outside + characters}"
+        f" entries (special tokens; in lossless also bytes, ASCII, markers) need at least {outside + characters}"
     )
 
 
@@ -143,8 +142,9 @@ def names_among(options: TrainOptions, counts: Mapping[str, int], frequencies: I
     return names
 
 
-def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) -> dict[str, int]:
+def special_token_ids(options: TrainOptions) -> dict[str, int]:
     """Special tokens get the first ids. Without byte fallback, an unknown token is required."""
+    profile, special_tokens = options.text_profile, options.special_tokens
     if not isinstance(special_tokens, list | tuple | None):
         raise TreetokError(f"special_tokens is a list of strings, not {type(special_tokens).__name__}")
     names = list(profile.default_special_tokens if special_tokens is None else special_tokens)
@@ -156,7 +156,7 @@ def special_token_ids(profile: Profile, special_tokens: Sequence[str] | None) ->
         if name in seen:
             raise TreetokError(f"the special token {name!r} is given twice")
         seen.add(name)
-        if is_base_name(name):
+        if is_base_name(name) or (options.markers and name in MARKERS):
             raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
         if could_be_a_piece(name, profile):
             raise TreetokError(

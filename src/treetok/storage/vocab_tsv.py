@@ -47,7 +47,7 @@ def unescape_token(written: str) -> Entry:
     def character(match: re.Match[str]) -> str:
         code = match[1]
         if code[:1] not in ("u", "U") or len(code) < 5 or int(code[1:], 16) > 0x10FFFF:
-            raise ValueError(f"bad escape {match[0]!r}")
+            raise ValueError(f"bad escape in {written!r}")
         return chr(int(code[1:], 16))
 
     token = ESCAPE.sub(character, written)

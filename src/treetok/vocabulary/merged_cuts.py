@@ -29,7 +29,8 @@ Span = tuple[int, int]
 class MergedCuts:
     """All words segmented as the tokenizer will: top-down, then post-merge for the fewest tokens.
 
-    `erased_end_cost` is charged for every end of a word that a merge erases.
+    `erased_end_cost` is charged for every end of a word that a merge erases. With a joiner, words are segmented
+    with it even where the tokenizer would do without, to save a token.
 
     `total` is the cost of the text. `worth` is as in `TopDownCuts`, and includes the merges that each string makes
     or would make where it is not a subtree; it is an estimate, since merges compete.
