@@ -154,7 +154,7 @@ class TreeTokenizer:
         return self._table.id_of_name.get(token)
 
     def id_to_token(self, token_id: int) -> str:
-        """The text of a token; bytes are written <0x80> to <0xFF>."""
+        """The text of a token; bytes are written <0x80> to <0xFF>, markers <join>, <cap> and <upper>."""
         return self._table.names[self._checked_id(token_id)]
 
     # ---- encoding
@@ -221,7 +221,8 @@ class TreeTokenizer:
         return Encoding(ids, [self._table.names[token_id] for token_id in ids], offsets)
 
     def tokenize(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[str]:
-        """The text of each token; bytes of characters outside the vocabulary are written <0x80> to <0xFF>."""
+        """The text of each token; bytes of characters outside the vocabulary are written <0x80> to <0xFF>, markers
+        <join>, <cap> and <upper>."""
         return [self._table.names[token_id] for token_id in self.encode(text, allowed_special=allowed_special)]
 
     # ---- decoding

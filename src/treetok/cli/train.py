@@ -64,7 +64,7 @@ def add_command(commands: Any) -> None:
     add(
         "--markers",
         action="store_true",
-        help="add tokens that change the next one, so that words serve inside other words and with capitals",
+        help="add tokens that change the next one, so that it can be reused inside words and with capitals",
     )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")
