@@ -46,15 +46,24 @@ def run(options: argparse.Namespace) -> None:
 
 
 def shown_settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Format setting names and values for display; items of a list are numbered.
+    """Format setting names and values for display; items of a list are numbered, stages have a line each.
 
-    >>> dict(shown_settings({"pruning_rate": 0.2, "members": [{"steps": 5}]}))
-    {'pruning rate': 0.2, 'members 1': 'steps 5'}
+    >>> dict(shown_settings({"pruning_rate": 0.2, "members": [{"steps": 5}], "stages": {"words": {"words": 9}}}))
+    {'pruning rate': 0.2, 'members 1': 'steps 5', 'stage words': 'words 9'}
     """
     for name, value in settings.items():
         plain = name.replace("_", " ")
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             for number, item in enumerate(value, start=1):
-                yield f"{plain} {number}", ", ".join(f"{key.replace('_', ' ')} {v}" for key, v in item.items())
+                yield f"{plain} {number}", on_one_line(item)
+        elif (
+            name == "stages" and isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
+        ):
+            for stage, figures in value.items():
+                yield f"stage {stage}", on_one_line(figures)
         else:
-            yield plain, value
+            yield plain, on_one_line(value) if isinstance(value, dict) else value
+
+
+def on_one_line(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
