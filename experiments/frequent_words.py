@@ -2,6 +2,7 @@
 
 checked_words.tsv lists words that some tokenizer cuts, each with the cuts that a reader takes for sensible; to
 leave a word whole always is. Any other cut is absurd. A word is a run of letters as the text has it, in its case.
+Words of all texts are also sorted by what kind of cut they have, if any.
 
 python experiments/frequent_words.py --model en --text code.txt --text news.txt \\
     --train-text corpus.txt.xz --vocab-size 32000 --against bpe,unigram --out results/frequent_words.json
@@ -27,11 +28,36 @@ CHECKED_WORDS = Path(__file__).with_name("checked_words.tsv")
 WORDS = profile_named("lossless")
 
 
-@dataclass
-class Cut:
-    """What a tokenizer makes of some words."""
+ENDINGS = {
+    *(
+        "s",
+        "es",
+        "d",
+        "ed",
+        "ing",
+        "er",
+        "ers",
+        "est",
+        "ly",
+        "y",
+        "n",
+        "ness",
+        "ment",
+        "ship",
+        "ion",
+        "or",
+        "ist",
+        "ism",
+    ),
+    *("al", "ic", "an", "ian", "able", "less", "ful"),
+}
 
-    words: int = 0
+
+@dataclass
+class Cuts:
+    """What a tokenizer makes of some words: the kind of each cut, and the absurd ones."""
+
+    kinds: dict[str, str] = field(default_factory=dict)
     absurd: dict[str, str] = field(default_factory=dict)
 
 
@@ -47,14 +73,34 @@ def most_frequent_words(lines: Iterable[str], number: int) -> list[str]:
     return sorted(letters, key=lambda word: (-letters[word], word))[:number]
 
 
-def cut_words(tokenizer: EvalTokenizer, words: Iterable[str], checked: Mapping[str, set[tuple[str, ...]]]) -> Cut:
-    found = Cut()
+def cut_words(tokenizer: EvalTokenizer, words: Iterable[str], checked: Mapping[str, set[tuple[str, ...]]]) -> Cuts:
+    found = Cuts()
     for word in words:
         pieces = tokenizer.segment(word)
-        found.words += len(pieces) > 1
+        if len(pieces) > 1:
+            found.kinds[word] = kind_of_cut(tokenizer, word, pieces)
         if word in checked and tuple(pieces) not in checked[word]:
             found.absurd[word] = "|".join(pieces)
     return found
+
+
+def kind_of_cut(tokenizer: EvalTokenizer, word: str, pieces: list[str]) -> str:
+    if word != word.lower() and len(tokenizer.segment(word.lower())) == 1:
+        return "whole in lower case"
+    if word.isupper():
+        return "in capitals"
+    if word != word.lower():
+        return "capitalised"
+    if len(pieces) == 2 and pieces[1] in ENDINGS and len(pieces[0]) > 2:
+        return "stem and ending"
+    lengths = set(map(len, pieces))
+    return (
+        "parts of three letters or more"
+        if min(lengths) > 2
+        else "with a single letter"
+        if 1 in lengths
+        else "other"
+    )
 
 
 def main() -> None:
@@ -67,22 +113,26 @@ def main() -> None:
     lineup = lineup_of(options)
     names = [tokenizer.name for tokenizer in lineup.tokenizers]
     grid = [["text", "words", "checked", *(f"{name}: {what}" for name in names for what in ("cut", "absurd"))]]
-    absurd: dict[str, dict[str, str]] = {name: {} for name in names}
+    all_words: set[str] = set()
+    all_cuts = {name: Cuts() for name in names}
     with Progress(True).stage("segmenting", len(texts), "texts") as shown:
         for number, (text, lines) in enumerate(texts.items(), 1):
             words = most_frequent_words(lines, options.words)
             row = [text, str(len(words)), str(len(checked.keys() & set(words)))]
             for tokenizer in lineup.tokenizers:
-                cut = cut_words(tokenizer, words, checked)
-                row += [str(cut.words), str(len(cut.absurd))]
-                absurd[tokenizer.name] |= cut.absurd
+                cuts = cut_words(tokenizer, words, checked)
+                row += [str(len(cuts.kinds)), str(len(cuts.absurd))]
+                all_cuts[tokenizer.name].kinds |= cuts.kinds
+                all_cuts[tokenizer.name].absurd |= cuts.absurd
+            all_words |= set(words)
             grid.append(row)
             shown.at(number)
-    listed = {
-        f"absurd, {name}": f"{len(of_one)}: {', '.join(sorted(of_one.values()))}"
-        for name, of_one in absurd.items()
-    }
-    report_grid(options.out, "Frequent words", grid, {**listed, **lineup.notes})
+    notes = {"distinct words": str(len(all_words))}
+    for name, cuts in all_cuts.items():
+        kinds = Counter(cuts.kinds.values()).most_common()
+        notes[f"cut, {name}"] = f"{len(cuts.kinds)}: {', '.join(f'{number} {kind}' for kind, number in kinds)}"
+        notes[f"absurd, {name}"] = f"{len(cuts.absurd)}: {', '.join(sorted(cuts.absurd.values()))}"
+    report_grid(options.out, "Frequent words", grid, {**notes, **lineup.notes})
 
 
 if __name__ == "__main__":

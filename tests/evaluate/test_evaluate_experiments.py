@@ -216,6 +216,8 @@ def test_frequent_words(tmp_path):
         ["talk", "3", "3", "2", "1"],
     ]
     assert result["notes"]["absurd, table"] == "1: Hell|o"
+    assert result["notes"]["cut, table"] == "2: 1 whole in lower case, 1 stem and ending"
+    assert result["notes"]["distinct words"] == "3"
 
 
 def test_the_list_of_checked_words():
