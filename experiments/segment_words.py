@@ -35,6 +35,8 @@ def main() -> None:
         if profile_of(model) is not profile:
             raise TreetokError(f"{model.name} does not split text as the profile {profile.name} does")
     words = set(count_words([*options.train_text, *options.text], profile).counts())
+    # The first word of a sentence taken out of its text has no leading space.
+    words |= {word.removeprefix(" ") for word in words} - {""}
     for path in options.gold:
         for gold_word in read_gold(path):
             first, *others = profile.split(gold_word.word) or [""]
