@@ -106,13 +106,14 @@ def test_it_is_off_unless_asked_for(lossless, tmp_path, capsys):
     [
         ({"markers": 1}, "markers must be true or false, not 1"),
         ({"markers": True, "vocab": "paper"}, "markers are for vocab='compact' alone"),
+        ({"markers": True, "preset": "paper", "trees": "neural"}, "markers are for vocab='compact' alone"),
         ({"markers": True, "profile": "uncased"}, "in the profile 'uncased' tokens have no leading spaces"),
         ({"markers": True, "special_tokens": ["<join>"]}, "'<join>' cannot be a special token"),
     ],
 )
 def test_it_is_refused_where_it_cannot_be(options, message):
     with pytest.raises(TreetokError, match=message):
-        TreeTokenizer.train(["a text"], 400, "counts", **options)
+        TreeTokenizer.train(["a text"], 400, **{"trees": "counts", **options})
 
 
 def test_another_tokenizer_may_learn_from_one_with_a_joiner(joining):

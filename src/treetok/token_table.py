@@ -144,3 +144,15 @@ class TokenTable:
             marker = self.marker_of_id.get(token_id)
             yield self.lengths[token_id] - (is_joined and marker is None)
             is_joined = marker is not None and (is_joined or marker is Marker.JOIN)
+
+    def offsets(self, ids: Iterable[int], places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Where the tokens of a word are in the text, given where its characters are. A token that covers none is
+        at the end of the one before it, or at the start of the word."""
+        at = 0
+        for length in self.lengths_of(ids):
+            if length:
+                yield places[at][0], places[at + length - 1][1]
+            else:
+                place = places[at - 1][1] if at else places[0][0]
+                yield place, place
+            at += length

@@ -208,15 +208,10 @@ class TreeTokenizer:
             else:
                 words, places = self._profile.split_with_offsets(part)
                 known = self._words.ids(words)
-                for word, place in zip(words, places, strict=True):
-                    at = 0
-                    for length in self._table.lengths_of(known[word]):
-                        end = at + length
-                        first = place[at][0] if at < end or not at else place[at - 1][1]
-                        last = place[end - 1][1] if end else first
-                        offsets.append((start_of_part + first, start_of_part + last))
-                        at = end
+                for word, places_of_word in zip(words, places, strict=True):
                     ids += known[word]
+                    of_word = self._table.offsets(known[word], places_of_word)
+                    offsets += [(start_of_part + start, start_of_part + end) for start, end in of_word]
             start_of_part += len(part)
         return Encoding(ids, [self._table.names[token_id] for token_id in ids], offsets)
 

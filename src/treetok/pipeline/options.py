@@ -167,11 +167,13 @@ class TrainOptions:
         for name in ("plain_names", "markers"):
             if not isinstance(getattr(self, name), bool):
                 raise TreetokError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        if self.plain_names and self.vocab == "paper":
+        # The default of the preset "paper" is known only later.
+        is_paper = self.vocab == "paper" or (self.vocab is None and self.preset == "paper")
+        if self.plain_names and is_paper:
             raise TreetokError("plain_names is for vocab='compact' alone: the paper's method has no alignment")
         if self.plain_names and self.text_profile.split("A") != ["A"]:
             raise TreetokError(f"plain_names: the profile {self.profile!r} has no capitals to tell names by")
-        if self.markers and self.vocab == "paper":
+        if self.markers and is_paper:
             raise TreetokError("markers are for vocab='compact' alone: the paper's method has none")
         if self.markers and self.text_profile.in_running_text("a") == "a":
             raise TreetokError(f"markers: in the profile {self.profile!r} tokens have no leading spaces")
