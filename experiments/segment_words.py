@@ -9,6 +9,8 @@ python experiments/segment_words.py --model DIR --train-text corpus.txt.xz --tex
 from __future__ import annotations
 
 import re
+import sys
+from itertools import chain
 from pathlib import Path
 
 from lineup_options import lineup_of, lineup_parser
@@ -18,6 +20,20 @@ from treetok.errors import TreetokError
 from treetok.evaluate.baselines.word_table import save_word_table
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.lineup import profile_of
+from treetok.evaluate.texts import first_sentences, read_text
+from treetok.text import Profile
+
+
+def words_of(paths: list[Path], profile: Profile) -> set[str]:
+    """The words of texts as a whole, and of their sentences one by one, as language models get them: the first
+    word of a sentence then has no leading space."""
+    words = set(count_words(paths, profile).counts())
+    for path in paths:
+        sentences = [first_sentences([path], sys.maxsize)]
+        sentences += [read_text(path, split_sentences).sentences for split_sentences in (False, True)]
+        for sentence in chain.from_iterable(sentences):
+            words.update(profile.split(sentence))
+    return words
 
 
 def main() -> None:
@@ -34,9 +50,7 @@ def main() -> None:
     for model in lineup.models:
         if profile_of(model) is not profile:
             raise TreetokError(f"{model.name} does not split text as the profile {profile.name} does")
-    words = set(count_words([*options.train_text, *options.text], profile).counts())
-    # The first word of a sentence taken out of its text has no leading space.
-    words |= {word.removeprefix(" ") for word in words} - {""}
+    words = words_of([*options.train_text, *options.text], profile)
     for path in options.gold:
         for gold_word in read_gold(path):
             first, *others = profile.split(gold_word.word) or [""]

@@ -259,7 +259,7 @@ def test_language_models_from_word_tables(tmp_path):
     """Sentences are taken out of their text, so that their first words lose their spaces."""
     pytest.importorskip("torch")
     text = tmp_path / "text.txt"
-    text.write_text("One tree fell. Another tree stood. Nobody saw it.\n" * 20, encoding="utf-8")
+    text.write_text("One tree fell. Another tree stood. ------------ Nobody saw it.\n" * 20, encoding="utf-8")
     run("segment_words.py", "--model", "en", "--against", "", "--train-text", text, "--out", tmp_path / "cuts")
     small = ["--characters", 500, "--layers", 1, "--dimension", 16, "--device", "cpu", "--seeds", 1]
     table = ["--model", tmp_path / "cuts" / "TreeTok-en.cuts.xz", "--against", "", "--lm-text", text]
