@@ -109,16 +109,16 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=2000, help="of each text (default: 2000)")
     options = parser.parse_args()
     checked = read_checked_words()
-    texts = {Path(path).name.split(".")[0]: list(read_text(Path(path)).sentences) for path in options.text}
+    texts = [read_text(path) for path in options.text]
     lineup = lineup_of(options)
     names = [tokenizer.name for tokenizer in lineup.tokenizers]
     grid = [["text", "words", "checked", *(f"{name}: {what}" for name in names for what in ("cut", "absurd"))]]
     all_words: set[str] = set()
     all_cuts = {name: Cuts() for name in names}
     with Progress(True).stage("segmenting", len(texts), "texts") as shown:
-        for number, (text, lines) in enumerate(texts.items(), 1):
-            words = most_frequent_words(lines, options.words)
-            row = [text, str(len(words)), str(len(checked.keys() & set(words)))]
+        for number, text in enumerate(texts, 1):
+            words = most_frequent_words(text.sentences, options.words)
+            row = [text.name, str(len(words)), str(len(checked.keys() & set(words)))]
             for tokenizer in lineup.tokenizers:
                 cuts = cut_words(tokenizer, words, checked)
                 row += [str(len(cuts.kinds)), str(len(cuts.absurd))]

@@ -48,19 +48,22 @@ def main() -> None:
     if options.seeds < 1:
         raise TreetokError(f"--seeds must be at least 1, not {options.seeds}")
     texts = [read_text(path) for path in options.text]
+    if len({"all", *(text.name for text in texts)}) <= len(texts):
+        raise TreetokError("texts need different names, and none may be called 'all'")
+    train = first_sentences(options.lm_text or options.train_text, options.characters)
     lineup = lineup_of(options)
     rows: dict[str, list[list[float]]] = {tokenizer.name: [] for tokenizer in lineup.tokenizers}
     # Seed by seed, so that all tokenizers have as many models if time runs out.
     for seed in range(options.seeds):
         for tokenizer in lineup.tokenizers:
-            rows[tokenizer.name].append(nats_of_sentences(tokenizer, seed, texts, options))
+            rows[tokenizer.name].append(nats_of_sentences(tokenizer, seed, train, texts, options))
     grid, notes = table({name: np.array(of_one) for name, of_one in rows.items()}, texts)
     size = f"{options.layers} layers, {options.dimension} dimensions, {options.characters} characters"
     report_grid(options.out, "Language models", grid, {"language models": size, **notes, **lineup.notes})
 
 
 def nats_of_sentences(
-    tokenizer: EvalTokenizer, seed: int, texts: list[HeldOutText], options: argparse.Namespace
+    tokenizer: EvalTokenizer, seed: int, train: list[str], texts: list[HeldOutText], options: argparse.Namespace
 ) -> list[float]:
     """The nats of each sentence under one model: from its file, or else by training it."""
     config = PerplexityConfig(
@@ -71,7 +74,6 @@ def nats_of_sentences(
         device=options.device,
     )
     held_out = [sentence for text in texts for sentence in text.sentences]
-    train = first_sentences(options.lm_text or options.train_text, options.characters)
     sample = [tokenizer.tokenize(sentence) for sentence in held_out[:: max(1, len(held_out) // 100)]]
     identity = repr((config, hash_of(train), hash_of(held_out), sample))
     path = options.out.with_suffix("") / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"

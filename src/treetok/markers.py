@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 
-# Shorter tokens hardly ever fit in other forms: ` all` in `usually` is an accident.
+# Shorter tokens hardly ever fit in other forms: ` an` in `banana` is an accident.
 MIN_LETTERS = 3
 
 
