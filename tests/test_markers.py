@@ -12,6 +12,7 @@ from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
 from treetok.markers import Marker, changed_by, marked, marked_strings, unmarked
+from treetok.pipeline import TrainOptions
 from treetok.segment import Segmenter
 from treetok.token_table import TokenTable, base_entries
 from treetok.vocabulary import SharedNodes, build_vocabulary
@@ -93,12 +94,21 @@ def test_it_is_saved_and_loaded(joining, tmp_path):
     assert loaded.tokenize(" sunflower") == [" sun", JOIN, " flower"]
 
 
-def test_it_is_off_unless_asked_for(lossless, tmp_path, capsys):
-    assert lossless.token_to_id(JOIN) is None and "markers" not in lossless.settings
+@pytest.mark.parametrize(
+    ("options", "has_markers"),
+    [([], True), (["--no-markers"], False), (["--vocab", "paper"], False), (["--profile", "uncased"], False)],
+)
+def test_it_is_on_where_it_can_be(options, has_markers, tmp_path, capsys):
     text = tmp_path / "text.txt"
     text.write_text("a text of some words")
-    main(["train", str(text), "-o", str(tmp_path / "t"), "--trees", "counts", "--vocab-size", "300", "--markers"])
-    assert TreeTokenizer.load(tmp_path / "t").token_to_id(JOIN) is not None
+    main(["train", str(text), "-o", str(tmp_path / "t"), "--trees", "counts", "--vocab-size", "300", *options])
+    tokenizer = TreeTokenizer.load(tmp_path / "t")
+    assert (tokenizer.token_to_id(JOIN) is not None) is has_markers is ("markers" in tokenizer.settings)
+
+
+def test_a_preset_decides_about_markers():
+    assert TrainOptions(trees="neural", preset="best").markers is True
+    assert TrainOptions(trees="neural", preset="paper").markers is False
 
 
 @pytest.mark.parametrize(
@@ -108,7 +118,10 @@ def test_it_is_off_unless_asked_for(lossless, tmp_path, capsys):
         ({"markers": True, "vocab": "paper"}, "markers are for vocab='compact' alone"),
         ({"markers": True, "preset": "paper", "trees": "neural"}, "markers are for vocab='compact' alone"),
         ({"markers": True, "profile": "uncased"}, "in the profile 'uncased' tokens have no leading spaces"),
-        ({"markers": True, "special_tokens": ["<join>"]}, "'<join>' cannot be a special token"),
+        (
+            {"markers": True, "special_tokens": ["<join>"]},
+            "'<join>' cannot be a special token: it is the name of a marker",
+        ),
     ],
 )
 def test_it_is_refused_where_it_cannot_be(options, message):
@@ -117,7 +130,7 @@ def test_it_is_refused_where_it_cannot_be(options, message):
 
 
 def test_another_tokenizer_may_learn_from_one_with_a_joiner(joining):
-    other = TreeTokenizer.train(["sunflower " * 9], 270, joining, progress=False)
+    other = TreeTokenizer.train(["sunflower " * 9], 270, joining, markers=False, progress=False)
     assert other.token_to_id(JOIN) is None
     assert other.decode(other.encode("sunflower flower")) == "sunflower flower"
 
@@ -152,7 +165,7 @@ def test_every_marked_string_has_one_marker_and_one_token(tokens):
 
 def test_their_names_are_free_where_there_are_none(tmp_path):
     names = ["<|endoftext|>", *(marker.token for marker in Marker)]
-    tokenizer = TreeTokenizer.train(["a text"], 300, "counts", special_tokens=names, progress=False)
+    tokenizer = TreeTokenizer.train(["a text"], 300, "counts", markers=False, special_tokens=names, progress=False)
     tokenizer.save(tmp_path / "t")
     assert TreeTokenizer.load(tmp_path / "t").encode("<cap>", allowed_special="all") == [2]
 

@@ -127,7 +127,7 @@ def test_saving_replaces_a_tokenizer_and_nothing_else(tmp_path, lossless, uncase
 
 def test_obsolete_files_are_removed(tmp_path, lossless):
     lossless.save(tmp_path)
-    TreeTokenizer.train(["a b c"], 258, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
+    TreeTokenizer.train(["a b c"], 261, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
     assert "lexicon.safetensors" not in contents(tmp_path)
     assert TreeTokenizer.load(tmp_path).known_words == 0
 

@@ -63,8 +63,9 @@ def add_command(commands: Any) -> None:
     )
     add(
         "--markers",
-        action="store_true",
-        help="add tokens that change the next one, so that it can be reused inside words and with capitals",
+        action=argparse.BooleanOptionalAction,
+        help="have tokens that change the next one, so that it can be reused inside words and with capitals"
+        " (default: yes with profile lossless and --vocab compact)",
     )
     add("--pruning-rate", type=float, help="share removed by each pruning step (default: 0.2)")
     add("--lexicon-size", type=int, help="maximum number of words stored with their trees")

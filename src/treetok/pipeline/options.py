@@ -49,7 +49,8 @@ class TrainOptions:
         are exempt from the alignment, so that parts of words get their room; for texts much larger than the
         vocabulary. Only for "compact" and profiles with capitals, and without effect where nouns are capitalised.
     markers: whether there are tokens that change the next one, so that it can be reused inside words (` wind`,
-        `<join>`, ` surf`) and with capitals (`<cap>`, ` surf`). Only for "compact" and profiles that mark spaces.
+        `<join>`, ` surf`) and with capitals (`<cap>`, ` surf`). None is True for "compact" and profiles that mark
+        spaces, which have them alone.
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.
@@ -83,7 +84,7 @@ class TrainOptions:
     vocab: str | None = None
     alignment: float | None = None
     plain_names: bool = False
-    markers: bool = False
+    markers: bool | None = None
     pruning_rate: float = DEFAULT_PRUNING_RATE
     lexicon_size: int | None = None
     memory_limit: int = DEFAULT_MEMORY_LIMIT
@@ -164,18 +165,21 @@ class TrainOptions:
             raise TreetokError("prior is for the trees of a tokenizer alone")
 
     def _check_switches(self) -> None:
+        # The default of the preset "paper" is known only later.
+        is_paper = self.vocab == "paper" or (self.vocab is None and self.preset == "paper")
+        marks_spaces = self.text_profile.in_running_text("a") != "a"
+        if self.markers is None:
+            object.__setattr__(self, "markers", marks_spaces and not is_paper)
         for name in ("plain_names", "markers"):
             if not isinstance(getattr(self, name), bool):
                 raise TreetokError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        # The default of the preset "paper" is known only later.
-        is_paper = self.vocab == "paper" or (self.vocab is None and self.preset == "paper")
         if self.plain_names and is_paper:
             raise TreetokError("plain_names is for vocab='compact' alone: the paper's method has no alignment")
         if self.plain_names and self.text_profile.split("A") != ["A"]:
             raise TreetokError(f"plain_names: the profile {self.profile!r} has no capitals to tell names by")
         if self.markers and is_paper:
             raise TreetokError("markers are for vocab='compact' alone: the paper's method has none")
-        if self.markers and self.text_profile.in_running_text("a") == "a":
+        if self.markers and not marks_spaces:
             raise TreetokError(f"markers: in the profile {self.profile!r} tokens have no leading spaces")
 
     def _check_times(self) -> None:

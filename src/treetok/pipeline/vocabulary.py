@@ -117,7 +117,7 @@ def choose_vocabulary(
             # For profiles where no leading space marks the start of a word.
             letters_cost_more=profile.in_running_text("a") == "a",
             post_merge=True,
-            joiner=options.markers,
+            joiner=bool(options.markers),
             names=names,
             pruning_rate=options.pruning_rate,
             report=shown.at,
@@ -156,8 +156,12 @@ def special_token_ids(options: TrainOptions) -> dict[str, int]:
         if name in seen:
             raise TreetokError(f"the special token {name!r} is given twice")
         seen.add(name)
-        if is_base_name(name) or (options.markers and name in MARKERS):
+        if is_base_name(name):
             raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
+        if options.markers and name in MARKERS:
+            raise TreetokError(
+                f"{name!r} cannot be a special token: it is the name of a marker (see --no-markers)"
+            )
         if could_be_a_piece(name, profile):
             raise TreetokError(
                 f"{name!r} cannot be a special token: it is ordinary text, and could become an ordinary token;"
