@@ -78,11 +78,11 @@ def test_the_vocabulary_is_that_of_the_construction():
     size = 14 + len(set("".join(words)))
     found = {}
     for name, options, expected in [
-        ("default", {}, {"letters_cost_more": True}),
+        ("default", {}, {}),
         ("paper", {"vocab": "paper"}, {"method": "paper"}),
         ("rate", {"vocab": "paper", "pruning_rate": 0.05}, {"method": "paper", "pruning_rate": 0.05}),
         ("0", {"alignment": 0}, {"alignment": 0}),
-        ("0.8", {"alignment": 0.8}, {"alignment": 0.8, "letters_cost_more": True}),
+        ("0.8", {"alignment": 0.8}, {"alignment": 0.8}),
     ]:
         tokenizer = train(words, size + 5, trees=source, profile="uncased", **options)
         found[name] = dict(tokenizer.state.entries)
@@ -92,19 +92,25 @@ def test_the_vocabulary_is_that_of_the_construction():
         is_paper = options.get("vocab") == "paper"
         assert tokenizer.settings.get("alignment") == (None if is_paper else options.get("alignment", 0.31))
         assert tokenizer.state.fewest_tokens is not is_paper
-    cheap_letters = [build_vocabulary(trees, size, alignment=a, post_merge=True) for a in (None, 0.8)]
-    assert len({frozenset(vocabulary) for vocabulary in [*found.values(), *cheap_letters]}) == len(found) + 2
+    assert len({frozenset(vocabulary) for vocabulary in found.values()}) == len(found)
     with pytest.raises(TreetokError, match="alignment is for vocab='compact' alone"):
         train(words, size, trees=source, profile="uncased", vocab="paper", alignment=0.5)
 
 
-@pytest.mark.parametrize(("profile", "chosen"), [("uncased", "ab"), ("lossless", "12")])
-def test_single_letters_cost_more_where_word_boundaries_are_not_marked(profile, chosen):
+@pytest.mark.parametrize(("alignment", "chosen"), [(0.2, "ab"), (0, "12")])
+@pytest.mark.parametrize("profile", ["uncased", "lossless"])
+def test_single_letters_cost_more_than_digits(profile, alignment, chosen):
     """There is room for one of two strings: that of the more frequent word, or the one that saves letters."""
     size = {"uncased": 5 + 4 + 1, "lossless": 1 + 256 + 3 + 1}[profile]
     # At the start of a text, where words have no leading space.
-    tokenizer = train(["ab"] * 10 + ["12"] * 11, size, profile=profile, alignment=0.2)
+    tokenizer = train(["ab"] * 10 + ["12"] * 11, size, profile=profile, alignment=alignment)
     assert {token for token, _ in tokenizer.state.entries} & {"ab", "12"} == {chosen}
+
+
+@pytest.mark.parametrize("alignment", [0, 0.31, 0.5, 1])
+def test_words_of_one_letter_are_tokens_at_any_alignment(alignment):
+    tokenizer = train(["she saw a boat and a house and I did"] * 5, 300, alignment=alignment)
+    assert tokenizer.tokenize("saw a I")[-2:] == [" a", " I"]
 
 
 def test_the_lexicon_has_the_most_frequent_words():

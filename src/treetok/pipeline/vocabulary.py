@@ -114,8 +114,6 @@ def choose_vocabulary(
             size,
             method=options.vocab,
             alignment=options.alignment,
-            # For profiles where no leading space marks the start of a word.
-            letters_cost_more=profile.in_running_text("a") == "a",
             post_merge=True,
             joiner=bool(options.markers),
             names=names,

@@ -40,7 +40,6 @@ def build_vocabulary(
     *,
     method: str = DEFAULT_METHOD,
     alignment: float | None = None,
-    letters_cost_more: bool = False,
     post_merge: bool = False,
     joiner: bool = False,
     names: npt.NDArray[np.bool_] | None = None,
@@ -53,9 +52,8 @@ def build_vocabulary(
     method: `compact` or `paper`.
     alignment: from 0 to 1, for `compact`: words are weighted by their count to the power of 1 - alignment. At 0
         the text has as few tokens as possible, and frequent words take up most of the vocabulary; higher values
-        give more of it to parts of rarer words, so that more words are segmented into morphs.
-    letters_cost_more: single letters count as 1 + alignment tokens. For profiles that do not mark word boundaries,
-        where a letter inside a word is the same token as a one-letter word.
+        give more of it to parts of rarer words, so that more words are segmented into morphs, and make single
+        letters cost more than other tokens.
     post_merge: for `compact`: choose knowing that pieces will be merged for the fewest tokens; the higher the
         alignment, the more it costs to erase the end of a word.
     joiner: for `compact`: choose knowing that words may serve inside other words, behind a joiner.
@@ -89,7 +87,7 @@ def build_vocabulary(
         counts, present = prune(nodes, counts, size, pruning_rate, report)
     else:
         weights = word_weights(nodes.frequencies, alignment, LARGEST_SUM, names)
-        costs = token_costs(nodes.tokens, alignment if letters_cost_more else 0)
+        costs = token_costs(nodes.tokens, alignment)
         erased_end_cost = round(ERASED_END_COST * alignment) if post_merge else None
         present = choose_strings(
             nodes, counts > 0, size, weights, costs, pruning_rate, report, erased_end_cost, joiner
