@@ -23,4 +23,4 @@ def test_the_first_command_tokenizes():
     assert f"It prints `{result.stdout.strip()}`" in README
     sentence = use.split('"')[1]
     assert len(sentence.split()) > 4
-    assert result.stdout.replace(" ", "").replace("␣", " ") == sentence + "\n"
+    assert result.stdout.replace(" ", "").replace("<join>␣", "").replace("␣", " ") == sentence + "\n"

@@ -199,7 +199,7 @@ def test_saving_over_a_file(tmp_path, lossless):
 
 def test_loading_what_does_not_exist(tmp_path):
     with pytest.raises(
-        TreetokError, match="no tokenizer 'klingon': neither a directory nor one of en, en-uncased"
+        TreetokError, match="no tokenizer 'klingon': neither a directory nor one of en, en-large, en-uncased"
     ):
         TreeTokenizer.load("klingon")
     with pytest.raises(TreetokError, match=r"is not a tokenizer: treetok\.json is missing"):

@@ -1,6 +1,6 @@
 """What refactoring must not change: ids of the shipped tokenizers, vocabularies, losses of the first steps.
 
-The figures were recorded with version 0.1.0. After an intended change of behaviour, record them again:
+After an intended change of behaviour, record them again:
 
     .venv/bin/python tests/test_unchanged.py
 """
