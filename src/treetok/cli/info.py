@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
-from treetok.storage import find_directory
+from treetok.storage import find_directory, shared_files
 
 
 def add_command(commands: Any) -> None:
@@ -30,10 +30,11 @@ class NoTrees:
 def run(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model, trees=NoTrees())
     directory = find_directory(options.model)
-    size = sum(file.stat().st_size for file in directory.iterdir() if file.is_file())
+    size = f"{sum(file.stat().st_size for file in directory.iterdir() if file.is_file()) / 1e6:.2f} MB"
+    shared = sum(file.stat().st_size for file in shared_files(directory))
     rows = {
         "directory": directory,
-        "size on disk": f"{size / 1e6:.2f} MB",
+        "size on disk": f"{size}, and {shared / 1e6:.2f} MB shared with others" if shared else size,
         "profile": f"{tokenizer.profile}, version {tokenizer.state.profile_version}",
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),

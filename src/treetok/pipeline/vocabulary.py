@@ -57,7 +57,7 @@ def check_size(options: TrainOptions) -> None:
     """Reject a vocabulary size that is too small for any text, before text is read."""
     needed = len(base_of(options)) + len(special_token_ids(options))
     if options.vocab_size < needed:
-        raise TreetokError(too_small(options.vocab_size, 0, needed))
+        raise TreetokError(too_small(options.vocab_size, needed))
 
 
 def base_of(options: TrainOptions) -> list[Entry]:
@@ -70,14 +70,20 @@ def make_room(options: TrainOptions, words: Mapping[str, int]) -> Room:
         special_token_ids(options), base_of(options), covering_characters(words, options.character_coverage)
     )
     if options.vocab_size < room.outside + len(room.alphabet):
-        raise TreetokError(too_small(options.vocab_size, len(room.alphabet), room.outside))
+        raise TreetokError(too_small(options.vocab_size, room.outside, len(room.alphabet)))
     return room
 
 
-def too_small(vocab_size: int, characters: int, outside: int) -> str:
+def too_small(vocab_size: int, outside: int, characters: int | None = None) -> str:
+    """`characters` is None before the text is read."""
+    others = "entries (special tokens; in lossless also bytes, ASCII, markers) need at least"
+    if characters is None:
+        return (
+            f"a vocabulary of {vocab_size} is too small: the first {others} {outside}, and the text may need more"
+        )
     return (
         f"a vocabulary of {vocab_size} is too small: {characters} characters of the text and {outside} other"
-        f" entries (special tokens; in lossless also bytes, ASCII, markers) need at least {outside + characters}"
+        f" {others} {outside + characters}"
     )
 
 

@@ -197,9 +197,24 @@ def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
     """The path of a file. Shipped tokenizers may share files, which are stored next to their directories; in
     any other tokenizer a `shared` entry is ignored."""
     shared = expected.get("shared")
-    if shared is not None and directory.parent == shipped_directory() and Path(shared).name == shared:
-        return directory.parent / str(shared)
-    return find_file(directory, name)
+    if shared is None:
+        return find_file(directory, name)
+    shipped = shipped_directory().resolve()
+    if directory.resolve().parent == shipped and Path(shared).name == shared:
+        return shipped / str(shared)
+    path = find_file(directory, name)
+    if not path.exists():
+        raise TreetokError(
+            f"{path} is missing: shipped tokenizers share it; to copy one, load it by name and save it elsewhere"
+        )
+    return path
+
+
+def shared_files(directory: Path) -> list[Path]:
+    """The files that a shipped tokenizer shares with others."""
+    files = read_head(find_file(directory, HEAD))["files"]
+    paths = [path_of(directory, name, expected) for name, expected in files.items()]
+    return [path for path in paths if path.parent.resolve() != directory.resolve()]
 
 
 def read_checked(path: Path, expected: dict[str, Any]) -> bytes:
