@@ -10,6 +10,7 @@ python experiments/frequent_words.py --model en --text code.txt --text news.txt 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,31 +27,7 @@ from treetok.text import profile_named
 CHECKED_WORDS = Path(__file__).with_name("checked_words.tsv")
 # The profile that splits the text, whatever the tokenizer: words keep their case.
 WORDS = profile_named("lossless")
-
-
-ENDINGS = {
-    *(
-        "s",
-        "es",
-        "d",
-        "ed",
-        "ing",
-        "er",
-        "ers",
-        "est",
-        "ly",
-        "y",
-        "n",
-        "ness",
-        "ment",
-        "ship",
-        "ion",
-        "or",
-        "ist",
-        "ism",
-    ),
-    *("al", "ic", "an", "ian", "able", "less", "ful"),
-}
+ENDING = re.compile("e?s|e?d|ing|ers?|est|ly|y|n|ness|ment|ship|ion|or|ist|ism|al|ic|i?an|able|less|ful")
 
 
 @dataclass
@@ -91,16 +68,10 @@ def kind_of_cut(tokenizer: EvalTokenizer, word: str, pieces: list[str]) -> str:
         return "in capitals"
     if word != word.lower():
         return "capitalised"
-    if len(pieces) == 2 and pieces[1] in ENDINGS and len(pieces[0]) > 2:
+    if len(pieces) == 2 and ENDING.fullmatch(pieces[1]) and len(pieces[0]) > 2:
         return "stem and ending"
-    lengths = set(map(len, pieces))
-    return (
-        "parts of three letters or more"
-        if min(lengths) > 2
-        else "with a single letter"
-        if 1 in lengths
-        else "other"
-    )
+    shortest = min(map(len, pieces))
+    return {1: "with a single letter", 2: "other"}.get(shortest, "parts of three letters or more")
 
 
 def main() -> None:

@@ -13,9 +13,8 @@ from treetok.storage import load, shipped_names
 
 sys.path += [str(ROOT / "experiments"), str(ROOT / "scripts")]
 
-from ship import ship
-
 from frequent_words import read_checked_words
+from ship import ship
 
 SIZES = {"en": 32_000, "en-large": 64_000, "en-uncased": 30_000}
 # What `en` still cuts absurdly.
@@ -34,7 +33,9 @@ COMMON = ["small-lexicon.safetensors", "small-ngrams.safetensors"]
 
 
 def test_names_and_sizes():
-    assert {name: TreeTokenizer.load(name).vocab_size for name in shipped_names()} == SIZES
+    tokenizers = {name: TreeTokenizer.load(name) for name in shipped_names()}
+    assert {name: tokenizer.vocab_size for name, tokenizer in tokenizers.items()} == SIZES
+    assert {tokenizer.state.profile_version for tokenizer in tokenizers.values()} == {2}
 
 
 def test_the_download_is_small():

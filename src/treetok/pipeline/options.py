@@ -49,8 +49,8 @@ class TrainOptions:
         are exempt from the alignment, so that parts of words get their room; for texts much larger than the
         vocabulary. Only for "compact" and profiles with capitals, and without effect where nouns are capitalised.
     markers: whether there are tokens that change the next one, so that it can be reused inside words (` wind`,
-        `<join>`, ` surf`) and with capitals (`<cap>`, ` surf`). None is True for "compact" and profiles that mark
-        spaces, which have them alone.
+        `<join>`, ` surf`) and with capitals (`<cap>`, ` surf`). None is True where they are possible: for
+        "compact" and profiles that mark spaces.
     pruning_rate: the share of the vocabulary removed by each pruning step.
     lexicon_size: the maximum number of words, most frequent first, whose trees are stored with the tokenizer;
         None is 200 000 for trees from counts and 1 000 000 otherwise.
