@@ -1,0 +1,3 @@
+import sys
+from pathlib import Path
+Path(sys.argv[1]).write_text("#pragma once\n")
