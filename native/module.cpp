@@ -1,5 +1,315 @@
+// What Python sees of the native core.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "encoder.h"
+#include "parallel.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
-NB_MODULE(_core, m) { m.doc() = "The native core of treetok."; }
+namespace treetok {
+namespace {
+
+template <class Value>
+using Array = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Texts shorter than this are encoded before another thread could have taken over.
+constexpr std::size_t WORTH_RELEASING = 2048;
+
+struct Utf8 {
+  const Byte* bytes;
+  std::size_t size;
+};
+
+// The UTF-8 of a Python string, which keeps it. Raises UnicodeEncodeError for lone surrogates.
+Utf8 utf8_of(nb::handle text) {
+  Py_ssize_t size;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (!bytes) throw nb::python_error();
+  return {reinterpret_cast<const Byte*>(bytes), std::size_t(size)};
+}
+
+nb::object string_of(const std::string& utf8, const char* errors = "strict") {
+  PyObject* text = PyUnicode_DecodeUTF8(utf8.data(), Py_ssize_t(utf8.size()), errors);
+  if (!text) throw nb::python_error();
+  return nb::steal(text);
+}
+
+// Special tokens, longest first: one may be the beginning of another.
+using Specials = std::vector<SpecialToken>;
+
+Specials specials_of(nb::handle pairs) {
+  Specials specials;
+  if (pairs.is_none()) return specials;
+  for (nb::handle pair : pairs) {
+    const Utf8 text = utf8_of(pair[0]);
+    specials.push_back({std::string(reinterpret_cast<const char*>(text.bytes), text.size), nb::cast<std::uint32_t>(pair[1])});
+  }
+  return specials;
+}
+
+class PyEncoder {
+ public:
+  PyEncoder(int profile, nb::list names, Array<std::uint8_t> kinds, Array<std::int64_t> costs,
+            std::int64_t cost_per_token, std::uint32_t unknown_id, nb::object lexicon, nb::object source)
+      : kept_(nb::make_tuple(lexicon, source)),
+        encoder_(Profile(profile),
+                 Vocabulary(tokens_of(names, kinds, costs), cost_per_token, !is_uncased(Profile(profile)), unknown_id),
+                 lexicon_of(lexicon), source_of(source)) {
+    // Lists share the integers.
+    numbers_.reserve(encoder_.vocabulary().size());
+    for (std::size_t id = 0; id < encoder_.vocabulary().size(); ++id) numbers_.push_back(nb::int_(id));
+    is_special_.resize(encoder_.vocabulary().size());
+    for (std::uint32_t id = 0; id < is_special_.size(); ++id) {
+      is_special_[id] = encoder_.vocabulary().token(id).kind == TokenKind::SPECIAL;
+    }
+  }
+
+  nb::object encode(nb::str text, nb::object pairs) const {
+    const Utf8 utf8 = utf8_of(text);
+    IdBuffer ids;
+    ids.expect(utf8.size);
+    if (utf8.size < WORTH_RELEASING && pairs.is_none()) {
+      Encoder::Worker worker = encoder_.worker();
+      encoder_.encode(worker, utf8.bytes, utf8.size, {}, ids);
+    } else {
+      const Specials specials = specials_of(pairs);
+      const nb::gil_scoped_release released;
+      Encoder::Worker worker = encoder_.worker();
+      encoder_.encode(worker, utf8.bytes, utf8.size, specials, ids);
+    }
+    return list_of(ids.data(), ids.size());
+  }
+
+  nb::object encode_batch(nb::list texts, std::size_t threads, nb::object pairs) const {
+    const Encoded encoded = encode_texts(texts, threads, pairs);
+    nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
+    if (!lists.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < encoded.places.size(); ++i) {
+      const Place& place = encoded.places[i];
+      nb::object list = list_of(encoded.buffers[place.thread].data() + place.start, place.count);
+      PyList_SET_ITEM(lists.ptr(), Py_ssize_t(i), list.release().ptr());
+    }
+    return lists;
+  }
+
+  nb::object encode_flat(nb::list texts, std::size_t threads, nb::object pairs) const {
+    Encoded encoded = encode_texts(texts, threads, pairs);
+    auto* offsets = new std::uint64_t[encoded.places.size() + 1];
+    nb::capsule offsets_owner(offsets, [](void* memory) noexcept { delete[] static_cast<std::uint64_t*>(memory); });
+    offsets[0] = 0;
+    for (std::size_t i = 0; i < encoded.places.size(); ++i) offsets[i + 1] = offsets[i] + encoded.places[i].count;
+    const std::size_t total = offsets[encoded.places.size()];
+    std::uint32_t* ids;
+    if (encoded.buffers.size() == 1) {
+      ids = encoded.buffers[0].release();
+    } else {
+      ids = static_cast<std::uint32_t*>(std::malloc(std::max<std::size_t>(total, 1) * sizeof(std::uint32_t)));
+      if (!ids) throw std::bad_alloc();
+      const nb::gil_scoped_release released;
+      for (std::size_t i = 0; i < encoded.places.size(); ++i) {
+        const Place& place = encoded.places[i];
+        if (place.count == 0) continue;
+        std::memcpy(ids + offsets[i], encoded.buffers[place.thread].data() + place.start,
+                    place.count * sizeof(std::uint32_t));
+      }
+    }
+    nb::capsule ids_owner(ids ? ids : static_cast<void*>(std::malloc(1)), [](void* memory) noexcept { std::free(memory); });
+    return nb::make_tuple(nb::ndarray<nb::numpy, std::uint32_t>(ids, {total}, ids_owner),
+                          nb::ndarray<nb::numpy, std::uint64_t>(offsets, {encoded.places.size() + 1}, offsets_owner));
+  }
+
+  nb::object encode_with_offsets(nb::str text, nb::object pairs) const {
+    const Utf8 utf8 = utf8_of(text);
+    const Specials specials = specials_of(pairs);
+    IdBuffer ids;
+    Offsets offsets;
+    {
+      const nb::gil_scoped_release released;
+      Encoder::Worker worker = encoder_.worker();
+      encoder_.encode_with_offsets(worker, utf8.bytes, utf8.size, specials, ids, offsets);
+    }
+    nb::object places = nb::steal(PyList_New(Py_ssize_t(ids.size())));
+    if (!places.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      nb::tuple place = nb::make_tuple(offsets.starts[i], offsets.ends[i]);
+      PyList_SET_ITEM(places.ptr(), Py_ssize_t(i), place.release().ptr());
+    }
+    return nb::make_tuple(list_of(ids.data(), ids.size()), places);
+  }
+
+  // The text of ids; None if one of them is not the id of a token.
+  nb::object decode(nb::handle sequence, bool skip_special_tokens, const std::string& separator) const {
+    nb::object fast = nb::steal(PySequence_Fast(sequence.ptr(), "ids must be a sequence"));
+    if (!fast.is_valid()) throw nb::python_error();
+    const std::size_t count = std::size_t(PySequence_Fast_GET_SIZE(fast.ptr()));
+    std::vector<std::uint32_t> ids(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const long id = PyLong_AsLong(PySequence_Fast_GET_ITEM(fast.ptr(), Py_ssize_t(i)));
+      if (id == -1 && PyErr_Occurred()) PyErr_Clear();
+      if (id < 0 || std::size_t(id) >= encoder_.vocabulary().size()) return nb::none();
+      ids[i] = std::uint32_t(id);
+    }
+    std::string text;
+    const auto run = [&] {
+      encoder_.vocabulary().decode(ids.data(), count, skip_special_tokens ? is_special_ : std::vector<bool>(),
+                                   separator, text);
+    };
+    if (count < WORTH_RELEASING / 4) {
+      run();
+    } else {
+      const nb::gil_scoped_release released;
+      run();
+    }
+    return string_of(text, "replace");
+  }
+
+  nb::list split(nb::str text) const {
+    const Utf8 utf8 = utf8_of(text);
+    std::string normal;
+    if (is_uncased(encoder_.profile())) normalise_uncased(utf8.bytes, utf8.size, normal);
+    const Byte* bytes = is_uncased(encoder_.profile()) ? reinterpret_cast<const Byte*>(normal.data()) : utf8.bytes;
+    nb::list words;
+    split_words(encoder_.profile(), bytes, is_uncased(encoder_.profile()) ? normal.size() : utf8.size,
+                [&](const Byte* word, std::size_t size) {
+                  words.append(string_of({reinterpret_cast<const char*>(word), size}));
+                });
+    return words;
+  }
+
+  // The pieces of a word as the profile splits it.
+  nb::list pieces(nb::str text) const {
+    const Utf8 word = utf8_of(text);
+    Encoder::Worker worker = encoder_.worker();
+    nb::list pieces;
+    if (word.size == 0) return pieces;
+    const Cuts cuts = encoder_.cuts_of_word(worker, word.bytes, word.size);
+    for (std::size_t i = 0; i < cuts.pieces; ++i) {
+      pieces.append(string_of(std::string(worker.word.span(cuts.at[i], cuts.at[i + 1]))));
+    }
+    return pieces;
+  }
+
+  // The scores of the splits of a word as the profile splits it.
+  nb::list scores(nb::str text) const {
+    const Utf8 word = utf8_of(text);
+    Encoder::Worker worker = encoder_.worker();
+    nb::list scores;
+    if (word.size == 0) return scores;
+    encoder_.score(worker, word.bytes, word.size);
+    for (std::size_t i = 0; i + 1 < worker.word.size; ++i) scores.append(nb::float_(double(worker.word.scores[i])));
+    return scores;
+  }
+
+ private:
+  // Where the ids of a text are.
+  struct Place {
+    std::size_t thread, start, count;
+  };
+  struct Encoded {
+    std::vector<IdBuffer> buffers;
+    std::vector<Place> places;
+  };
+
+  static std::vector<Token> tokens_of(nb::list names, const Array<std::uint8_t>& kinds,
+                                      const Array<std::int64_t>& costs) {
+    if (names.size() != kinds.size() || names.size() != costs.size()) {
+      throw std::invalid_argument("names, kinds and costs differ in length");
+    }
+    std::vector<Token> tokens;
+    tokens.reserve(names.size());
+    for (std::size_t id = 0; id < names.size(); ++id) {
+      const auto kind = TokenKind(kinds(id));
+      const Utf8 name = utf8_of(names[id]);
+      std::string bytes(reinterpret_cast<const char*>(name.bytes), name.size);
+      if (kind == TokenKind::BYTE) bytes = std::string(1, char(costs(id)));
+      if (kind >= TokenKind::JOIN_MARKER) bytes.clear();
+      tokens.push_back({std::move(bytes), kind, costs(id)});
+    }
+    return tokens;
+  }
+
+  static std::optional<Lexicon> lexicon_of(nb::handle arrays) {
+    if (arrays.is_none()) return std::nullopt;
+    const auto text = nb::cast<Array<std::uint8_t>>(arrays[0]), lengths = nb::cast<Array<std::uint8_t>>(arrays[1]),
+               depths = nb::cast<Array<std::uint8_t>>(arrays[2]);
+    return Lexicon(text.data(), text.size(), lengths.data(), lengths.size(), depths.data(), depths.size());
+  }
+
+  static std::unique_ptr<TreeSource> source_of(nb::handle source) {
+    const auto hashes = nb::cast<Array<std::uint64_t>>(source[0]), counts = nb::cast<Array<std::uint64_t>>(source[1]);
+    if (hashes.size() != counts.size()) {
+      throw std::invalid_argument("the number of n-gram hashes differs from the number of counts");
+    }
+    return std::make_unique<CountSource>(CountTrees(hashes.data(), counts.data(), hashes.size()));
+  }
+
+  nb::object list_of(const std::uint32_t* ids, std::size_t count) const {
+    PyObject* list = PyList_New(Py_ssize_t(count));
+    if (!list) throw nb::python_error();
+    for (std::size_t i = 0; i < count; ++i) {
+      PyObject* number = numbers_[ids[i]].ptr();
+      Py_INCREF(number);
+      PyList_SET_ITEM(list, Py_ssize_t(i), number);
+    }
+    return nb::steal(list);
+  }
+
+  Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs) const {
+    std::vector<Utf8> utf8;
+    utf8.reserve(texts.size());
+    std::size_t bytes = 0;
+    for (nb::handle text : texts) {
+      if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
+      utf8.push_back(utf8_of(text));
+      bytes += utf8.back().size;
+    }
+    const Specials specials = specials_of(pairs);
+    Encoded encoded;
+    encoded.places.resize(utf8.size());
+    const nb::gil_scoped_release released;
+    threads = std::max<std::size_t>(1, std::min(threads, utf8.size()));
+    encoded.buffers.resize(threads);
+    std::vector<Encoder::Worker> workers(threads);
+    for (Encoder::Worker& worker : workers) worker = encoder_.worker();
+    // A turn is a share of the texts that is small enough to keep all threads busy to the end.
+    const std::size_t at_once = std::max<std::size_t>(1, utf8.size() / (threads * 16));
+    in_parallel(utf8.size(), threads, at_once, [&](std::size_t thread, std::size_t item) {
+      IdBuffer& ids = encoded.buffers[thread];
+      const std::size_t start = ids.size();
+      encoder_.encode(workers[thread], utf8[item].bytes, utf8[item].size, specials, ids);
+      encoded.places[item] = {thread, start, ids.size() - start};
+    });
+    return encoded;
+  }
+
+  // Whose memory the encoder reads.
+  nb::object kept_;
+  Encoder encoder_;
+  std::vector<nb::object> numbers_;
+  std::vector<bool> is_special_;
+};
+
+}  // namespace
+}  // namespace treetok
+
+NB_MODULE(_core, m) {
+  using treetok::PyEncoder;
+  m.doc() = "The native core of treetok.";
+  nb::class_<PyEncoder>(m, "Encoder")
+      .def(nb::init<int, nb::list, treetok::Array<std::uint8_t>, treetok::Array<std::int64_t>, std::int64_t,
+                    std::uint32_t, nb::object, nb::object>(),
+           "profile"_a, "names"_a, "kinds"_a, "costs"_a, "cost_per_token"_a, "unknown_id"_a, "lexicon"_a.none(),
+           "source"_a)
+      .def("encode", &PyEncoder::encode, "text"_a, "specials"_a.none() = nb::none())
+      .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
+      .def("encode_flat", &PyEncoder::encode_flat, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
+      .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "text"_a, "specials"_a.none() = nb::none())
+      .def("decode", &PyEncoder::decode, "ids"_a, "skip_special_tokens"_a, "separator"_a)
+      .def("split", &PyEncoder::split, "text"_a)
+      .def("pieces", &PyEncoder::pieces, "word"_a)
+      .def("scores", &PyEncoder::scores, "word"_a);
+}

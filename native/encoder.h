@@ -1,0 +1,375 @@
+// Text to ids: splitter, word table, and for words that are not in it trees and segmentation.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "count_trees.h"
+#include "lexicon.h"
+#include "segmenter.h"
+#include "word_table.h"
+
+namespace treetok {
+
+enum class Profile { LOSSLESS_1, LOSSLESS_2, UNCASED_1, UNCASED_2 };
+
+inline bool is_uncased(Profile profile) { return profile == Profile::UNCASED_1 || profile == Profile::UNCASED_2; }
+
+template <class Sink>
+void split_words(Profile profile, const Byte* text, std::size_t bytes, Sink&& word) {
+  switch (profile) {
+    case Profile::LOSSLESS_1:
+      return FirstLosslessSplitter::split(text, bytes, word);
+    case Profile::LOSSLESS_2:
+      return LosslessSplitter::split(text, bytes, word);
+    case Profile::UNCASED_1:
+      return UncasedSplitter<1>::split(text, bytes, word);
+    case Profile::UNCASED_2:
+      return UncasedSplitter<2>::split(text, bytes, word);
+  }
+}
+
+// Scores the splits of words that are not in the lexicon. Used by several threads at once.
+class TreeSource {
+ public:
+  virtual ~TreeSource() = default;
+  // Memory that a call works in, kept by the caller from word to word.
+  struct Scratch {
+    virtual ~Scratch() = default;
+  };
+  virtual std::unique_ptr<Scratch> scratch() const = 0;
+  virtual void split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch& scratch) const = 0;
+};
+
+class CountSource : public TreeSource {
+ public:
+  explicit CountSource(CountTrees trees) : trees_(trees) {}
+  std::unique_ptr<Scratch> scratch() const override { return std::make_unique<Scratch>(); }
+  void split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch&) const override {
+    trees_.split_scores(letters, n, scores);
+  }
+
+ private:
+  CountTrees trees_;
+};
+
+// Ids that are not zeroed before they are written.
+class IdBuffer {
+ public:
+  IdBuffer() = default;
+  IdBuffer(IdBuffer&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr;
+    other.size_ = other.capacity_ = 0;
+  }
+  IdBuffer& operator=(IdBuffer&&) = delete;
+  ~IdBuffer() { std::free(data_); }
+
+  // An estimate of how many ids a text has.
+  void expect(std::size_t bytes) { make_room(bytes / 3 + 16); }
+
+  void append(const std::uint32_t* ids, std::size_t count) {
+    make_room(count);
+    std::memcpy(data_ + size_, ids, count * sizeof(std::uint32_t));
+    size_ += count;
+  }
+
+  // Most words have one id; the rest of the room is written over by the next.
+  void append_short(const std::uint32_t* ids, std::size_t count) {
+    make_room(3);
+    std::memcpy(data_ + size_, ids, 3 * sizeof(std::uint32_t));
+    size_ += count;
+  }
+
+  void clear() { size_ = 0; }
+  std::size_t size() const { return size_; }
+  const std::uint32_t* data() const { return data_; }
+
+  // Hands over the memory, which `free` releases.
+  std::uint32_t* release() {
+    std::uint32_t* data = data_;
+    data_ = nullptr;
+    size_ = capacity_ = 0;
+    return data;
+  }
+
+ private:
+  void make_room(std::size_t count) {
+    if (size_ + count > capacity_) grow(count);
+  }
+
+  TREETOK_NOINLINE void grow(std::size_t count) {
+    const std::size_t capacity = std::max<std::size_t>(size_ + count, capacity_ + capacity_ / 2 + 256);
+    void* larger = std::realloc(data_, capacity * sizeof(std::uint32_t));
+    if (!larger) throw std::bad_alloc();
+    data_ = static_cast<std::uint32_t*>(larger);
+    capacity_ = capacity;
+  }
+
+  std::uint32_t* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+// A part of a text that stands for a special token.
+struct SpecialToken {
+  std::string text;
+  std::uint32_t id;
+};
+
+// (start, end) of every token in characters.
+struct Offsets {
+  std::vector<std::uint64_t> starts, ends;
+};
+
+class Encoder {
+ public:
+  Encoder(Profile profile, Vocabulary vocabulary, std::optional<Lexicon> lexicon, std::unique_ptr<TreeSource> source)
+      : profile_(profile),
+        vocabulary_(std::move(vocabulary)),
+        segmenter_(vocabulary_),
+        lexicon_(std::move(lexicon)),
+        source_(std::move(source)) {}
+  Encoder(const Encoder&) = delete;
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  Profile profile() const { return profile_; }
+
+  // What one thread needs while it encodes.
+  struct Worker {
+    std::shared_ptr<const WordTable> table;
+    std::unique_ptr<TreeSource::Scratch> scratch;
+    std::string normal;
+    std::vector<std::uint32_t> ids;
+    ScoredWord word;
+  };
+
+  Worker worker() const {
+    Worker worker;
+    worker.table = cache_.table();
+    return worker;
+  }
+
+  // Appends the ids of a text, which is valid UTF-8. Special tokens are found if any are given, longest first.
+  void encode(Worker& worker, const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
+              IdBuffer& ids) const {
+    if (specials.empty()) return encode_part(worker, text, bytes, ids);
+    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+      if (special) {
+        ids.append(&special->id, 1);
+      } else {
+        encode_part(worker, part, size, ids);
+      }
+    });
+  }
+
+  // The same with the place of every token.
+  void encode_with_offsets(Worker& worker, const Byte* text, std::size_t bytes,
+                           const std::vector<SpecialToken>& specials, IdBuffer& ids, Offsets& offsets) const {
+    std::uint64_t first = 0;
+    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+      const std::uint64_t after = first + count_characters(part, size);
+      if (special) {
+        ids.append(&special->id, 1);
+        offsets.starts.push_back(first);
+        offsets.ends.push_back(after);
+      } else {
+        part_with_offsets(worker, part, size, first, ids, offsets);
+      }
+      first = after;
+    });
+  }
+
+  // The pieces of a word as a profile splits it, by where they begin and end in its bytes.
+  Cuts cuts_of_word(Worker& worker, const Byte* word, std::size_t bytes) const {
+    score(worker, word, bytes);
+    return segmenter_.cut(worker.word);
+  }
+
+  // Gives `worker.word` the scores of its splits.
+  void score(Worker& worker, const Byte* bytes, std::size_t size) const {
+    ScoredWord& word = worker.word;
+    char32_t letters[MOST_CHARACTERS];
+    const Byte *at = bytes, *end = bytes + size;
+    word.bytes = bytes;
+    word.size = 0;
+    bool is_ascii = true;
+    while (at < end) {
+      if (word.size == MOST_CHARACTERS) throw std::length_error("a word is too long");
+      word.starts[word.size] = std::uint16_t(at - bytes);
+      letters[word.size] = next_character(at);
+      is_ascii = is_ascii && letters[word.size] < 0x80;
+      ++word.size;
+    }
+    word.starts[word.size] = std::uint16_t(size);
+    // The space before a word forms a subtree with the first letter.
+    const bool has_space = !is_uncased(profile_) && word.size > 1 && bytes[0] == ' ';
+    const std::size_t n = word.size - has_space;
+    char32_t* first = letters + has_space;
+    float* scores = word.scores + has_space;
+    if (has_space) word.scores[0] = -std::numeric_limits<float>::infinity();
+    if (n < 2) return;
+    char key[MOST_CHARACTERS * 4];
+    std::size_t key_size = 0;
+    if (is_ascii) {
+      for (; key_size < n; ++key_size) {
+        if (!is_uncased(profile_) && first[key_size] >= U'A' && first[key_size] <= U'Z') first[key_size] += 32;
+        key[key_size] = char(first[key_size]);
+      }
+    } else {
+      std::u32string lower(first, n);
+      if (!is_uncased(profile_)) lower = lowered(lower);
+      std::copy(lower.begin(), lower.end(), first);
+      const std::string utf8 = to_utf8(lower);
+      key_size = utf8.size();
+      std::memcpy(key, utf8.data(), key_size);
+    }
+    if (lexicon_) {
+      if (const std::uint8_t* depths = lexicon_->depths_of({key, key_size})) {
+        for (std::size_t i = 0; i + 1 < n; ++i) scores[i] = -float(depths[i]);
+        return;
+      }
+    }
+    if (!worker.scratch) worker.scratch = source_->scratch();
+    source_->split_scores(first, n, scores, *worker.scratch);
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+      if (!std::isfinite(scores[i])) {
+        throw std::domain_error("the source of trees returned a score for '" + std::string(key, key_size) +
+                                "' that is not a finite number");
+      }
+    }
+  }
+
+ private:
+  template <class Part>
+  static void for_each_part(const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
+                            Part part) {
+    bool begins[256] = {};
+    for (const SpecialToken& special : specials) begins[Byte(special.text[0])] = true;
+    const Byte *start = text, *end = text + bytes;
+    for (const Byte* at = text; at < end;) {
+      const SpecialToken* found = nullptr;
+      if (begins[*at]) {
+        for (const SpecialToken& special : specials) {
+          if (std::size_t(end - at) >= special.text.size() &&
+              std::memcmp(at, special.text.data(), special.text.size()) == 0) {
+            found = &special;
+            break;
+          }
+        }
+      }
+      if (!found) {
+        ++at;
+        continue;
+      }
+      if (at > start) part(start, std::size_t(at - start), static_cast<const SpecialToken*>(nullptr));
+      part(at, found->text.size(), found);
+      start = at += found->text.size();
+    }
+    if (end > start) part(start, std::size_t(end - start), static_cast<const SpecialToken*>(nullptr));
+  }
+
+  void encode_part(Worker& worker, const Byte* text, std::size_t bytes, IdBuffer& ids) const {
+    if (is_uncased(profile_)) {
+      worker.normal.clear();
+      normalise_uncased(text, bytes, worker.normal);
+      text = reinterpret_cast<const Byte*>(worker.normal.data());
+      bytes = worker.normal.size();
+    }
+    const Byte* end = text + bytes;
+    split_words(profile_, text, bytes, [&](const Byte* word, std::size_t size) {
+      const WordKey key = key_of(word, size, std::size_t(end - word));
+      const Ids found = worker.table->find(key, word, size);
+      if (found.count - 1 < 3) {
+        ids.append_short(found.ids, found.count);
+      } else {
+        append_other(worker, key, word, size, found, ids);
+      }
+    });
+  }
+
+  // Of a word that has many ids, or that is not in the table.
+  TREETOK_NOINLINE void append_other(Worker& worker, const WordKey& key, const Byte* word, std::size_t size,
+                                     const Ids& found, IdBuffer& ids) const {
+    if (found.count) {
+      ids.append(found.ids, found.count);
+    } else {
+      learn(worker, key, word, size);
+      ids.append(worker.ids.data(), worker.ids.size());
+    }
+  }
+
+  // The ids of a word that is not in the table: in `worker.ids`.
+  void learn(Worker& worker, const WordKey& key, const Byte* word, std::size_t bytes) const {
+    const Cuts cuts = cuts_of_word(worker, word, bytes);
+    worker.ids.clear();
+    for (std::size_t i = 0; i < cuts.pieces; ++i) {
+      vocabulary_.append_ids(worker.word.span(cuts.at[i], cuts.at[i + 1]), worker.ids);
+    }
+    cache_.learn(key, word, bytes, worker.ids);
+    worker.table = cache_.table();
+  }
+
+  void part_with_offsets(Worker& worker, const Byte* text, std::size_t bytes, std::uint64_t first, IdBuffer& ids,
+                         Offsets& offsets) const {
+    // Where each character of the text that is split comes from; empty if it is the text itself.
+    std::vector<std::uint64_t> sources;
+    std::string normal;
+    if (is_uncased(profile_)) {
+      std::uint64_t source = first;
+      for (const Byte *at = text, *end = text + bytes; at < end; ++source) {
+        const Byte* start = at;
+        next_character(at);
+        const std::size_t before = normal.size();
+        normalise_uncased(start, std::size_t(at - start), normal);
+        const auto* added = reinterpret_cast<const Byte*>(normal.data()) + before;
+        sources.insert(sources.end(), count_characters(added, normal.size() - before), source);
+      }
+      text = reinterpret_cast<const Byte*>(normal.data());
+      bytes = normal.size();
+    }
+    const Byte* counted = text;
+    std::uint64_t at = is_uncased(profile_) ? 0 : first;
+    const auto place_of = [&](std::uint64_t character) { return sources.empty() ? character : sources[character]; };
+    split_words(profile_, text, bytes, [&](const Byte* word, std::size_t size) {
+      at += count_characters(counted, std::size_t(word - counted));
+      counted = word;
+      const std::size_t before = ids.size();
+      encode_word(worker, word, size, ids);
+      const std::uint64_t start_of_word = at;
+      bool is_joined = false;
+      for (std::size_t i = before; i < ids.size(); ++i) {
+        const std::uint32_t id = ids.data()[i];
+        const bool is_marker = vocabulary_.is_marker(id);
+        const std::uint32_t length = vocabulary_.characters(id) - (is_joined && !is_marker);
+        is_joined = is_marker && (is_joined || vocabulary_.token(id).kind == TokenKind::JOIN_MARKER);
+        if (length) {
+          offsets.starts.push_back(place_of(at));
+          offsets.ends.push_back(place_of(at + length - 1) + 1);
+        } else {
+          const std::uint64_t place = at > start_of_word ? place_of(at - 1) + 1 : place_of(at);
+          offsets.starts.push_back(place);
+          offsets.ends.push_back(place);
+        }
+        at += length;
+      }
+      counted = word + size;
+    });
+  }
+
+  void encode_word(Worker& worker, const Byte* word, std::size_t size, IdBuffer& ids) const {
+    const WordKey key = key_of(word, size, size);
+    append_other(worker, key, word, size, worker.table->find(key, word, size), ids);
+  }
+
+  Profile profile_;
+  Vocabulary vocabulary_;
+  Segmenter segmenter_;
+  std::optional<Lexicon> lexicon_;
+  std::unique_ptr<TreeSource> source_;
+  mutable WordCache cache_;
+};
+
+}  // namespace treetok

@@ -1,0 +1,223 @@
+// Words and their ids: a hash table that learns new words. Reading takes no lock.
+//
+// A slot is half a cache line. It is empty until its key is published, and never changes after that; a table that
+// is full is replaced, while those who still read it keep it alive.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "bytes_hash.h"
+#include "splitter.h"
+
+namespace treetok {
+
+// What a word is found by: its bytes if these are few, else hashes of them.
+struct WordKey {
+  std::uint64_t first, second;
+
+  static constexpr std::size_t MOST_BYTES = 15;
+  static constexpr std::uint64_t LONG = std::uint64_t(0xFF) << 56;
+
+  bool is_long() const { return (second & LONG) == LONG; }
+  std::uint64_t hash() const { return mix(first ^ 0x9E3779B97F4A7C15, second ^ 0xC2B2AE3D27D4EB4F); }
+};
+
+// What to keep of sixteen bytes for words of 0 to 15: looked up, since branches would often be predicted wrongly.
+inline constexpr auto KEY_MASKS = [] {
+  std::array<std::array<std::uint64_t, 2>, WordKey::MOST_BYTES + 1> masks{};
+  for (unsigned bytes = 0; bytes <= WordKey::MOST_BYTES; ++bytes) {
+    masks[bytes][0] = bytes >= 8 ? ~std::uint64_t(0) : (std::uint64_t(1) << (8 * bytes)) - 1;
+    masks[bytes][1] = bytes >= 8 ? (std::uint64_t(1) << (8 * (bytes - 8))) - 1 : 0;
+  }
+  return masks;
+}();
+
+// `readable`: how many bytes may be read from `word` on.
+inline WordKey key_of(const Byte* word, std::size_t bytes, std::size_t readable) {
+  if (bytes > WordKey::MOST_BYTES) {
+    const std::uint64_t hash = hash_of({reinterpret_cast<const char*>(word), bytes});
+    return {hash, WordKey::LONG | (hash >> 8)};
+  }
+  std::uint64_t parts[2] = {0, 0};
+  if (EIGHT_AT_ONCE && readable >= 16) {
+    std::memcpy(parts, word, 16);
+    parts[0] &= KEY_MASKS[bytes][0];
+    parts[1] &= KEY_MASKS[bytes][1];
+  } else {
+    std::memcpy(parts, word, bytes);
+    if (!EIGHT_AT_ONCE) {
+      // The byte that the length goes to is in front.
+      parts[1] >>= 8;
+    }
+  }
+  // Never 0: words have at least one byte.
+  return {parts[0], parts[1] | (std::uint64_t(bytes) << 56)};
+}
+
+// The ids of one word.
+struct Ids {
+  const std::uint32_t* ids;
+  std::uint32_t count;
+};
+
+// Memory that only grows, in blocks that never move.
+class Arena {
+ public:
+  std::uint64_t* take(std::size_t bytes) {
+    const std::size_t words = (bytes + 7) / 8;
+    if (words > left_) {
+      left_ = words > BLOCK ? words : BLOCK;
+      blocks_.emplace_back(new std::uint64_t[left_]);
+      next_ = blocks_.back().get();
+      bytes_ += left_ * 8;
+    }
+    std::uint64_t* memory = next_;
+    next_ += words;
+    left_ -= words;
+    return memory;
+  }
+
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t BLOCK = 8192;
+  std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
+  std::uint64_t* next_ = nullptr;
+  std::size_t left_ = 0, bytes_ = 0;
+};
+
+class WordTable {
+ public:
+  // A table that has so many words, or so many bytes of records, is emptied before the next word is added.
+  static constexpr std::size_t MOST_WORDS = 1 << 19;
+  static constexpr std::size_t MOST_RECORD_BYTES = 32 << 20;
+
+  explicit WordTable(std::size_t slots = 1 << 14, std::shared_ptr<Arena> records = std::make_shared<Arena>())
+      : slots_(new Slot[slots]), mask_(slots - 1), records_(std::move(records)) {}
+
+  // The ids of a word; no ids if it is not in the table.
+  Ids find(const WordKey& key, const Byte* word, std::size_t bytes) const {
+    for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      const std::uint64_t second = slot.second.load(std::memory_order_acquire);
+      if (second == key.second && slot.first == key.first) {
+        if (slot.count) return {slot.ids, slot.count};
+        const Record& record = *slot.record();
+        if (record.bytes == bytes && std::memcmp(record.word(), word, bytes) == 0) {
+          return {record.ids(), record.count};
+        }
+      } else if (second == 0) {
+        return {nullptr, 0};
+      }
+    }
+  }
+
+  bool is_full() const { return words_ >= MOST_WORDS || records_->bytes() >= MOST_RECORD_BYTES; }
+  bool is_crowded() const { return words_ * 2 > mask_; }
+
+  // Adds a word that is not in the table. Only one thread at a time may add.
+  void add(const WordKey& key, const Byte* word, std::size_t bytes, const std::uint32_t* ids, std::uint32_t count) {
+    Slot& slot = free_slot(key);
+    slot.first = key.first;
+    if (!key.is_long() && count <= 3) {
+      slot.count = count;
+      std::memcpy(slot.ids, ids, count * sizeof(std::uint32_t));
+    } else {
+      slot.count = 0;
+      slot.set_record(make_record(word, bytes, ids, count));
+    }
+    slot.second.store(key.second, std::memory_order_release);
+    ++words_;
+  }
+
+  // A table of twice the size with the same words. This one must not be added to any more.
+  std::shared_ptr<WordTable> larger() const {
+    auto table = std::make_shared<WordTable>(2 * (mask_ + 1), records_);
+    for (std::size_t at = 0; at <= mask_; ++at) {
+      const Slot& slot = slots_[at];
+      const std::uint64_t second = slot.second.load(std::memory_order_relaxed);
+      if (second == 0) continue;
+      Slot& copy = table->free_slot({slot.first, second});
+      copy.first = slot.first;
+      copy.count = slot.count;
+      std::memcpy(copy.ids, slot.ids, sizeof(slot.ids));
+      copy.second.store(second, std::memory_order_relaxed);
+    }
+    table->words_ = words_;
+    return table;
+  }
+
+ private:
+  // A word and its ids, in one piece of memory: the ids, then the bytes of the word.
+  struct Record {
+    std::uint32_t bytes, count;
+    const std::uint32_t* ids() const { return reinterpret_cast<const std::uint32_t*>(this + 1); }
+    const Byte* word() const { return reinterpret_cast<const Byte*>(ids() + count); }
+  };
+
+  struct Slot {
+    std::atomic<std::uint64_t> second{0};
+    std::uint64_t first = 0;
+    // 0: the ids are in a record, and its address is where they would be.
+    std::uint32_t count = 0;
+    std::uint32_t ids[3] = {0, 0, 0};
+
+    const Record* record() const {
+      const Record* address;
+      std::memcpy(&address, ids + 1, sizeof(address));
+      return address;
+    }
+    void set_record(const Record* address) { std::memcpy(ids + 1, &address, sizeof(address)); }
+  };
+  static_assert(sizeof(Slot) == 32, "two slots in a cache line");
+
+  Slot& free_slot(const WordKey& key) {
+    std::size_t at = key.hash() & mask_;
+    while (slots_[at].second.load(std::memory_order_relaxed) != 0) at = (at + 1) & mask_;
+    return slots_[at];
+  }
+
+  const Record* make_record(const Byte* word, std::size_t bytes, const std::uint32_t* ids, std::uint32_t count) {
+    const std::size_t size_of_ids = count * sizeof(std::uint32_t);
+    std::uint64_t* memory = records_->take(sizeof(Record) + size_of_ids + bytes);
+    auto* record = new (memory) Record{std::uint32_t(bytes), count};
+    Byte* content = reinterpret_cast<Byte*>(record + 1);
+    std::memcpy(content, ids, size_of_ids);
+    std::memcpy(content + size_of_ids, word, bytes);
+    return record;
+  }
+
+  std::unique_ptr<Slot[]> slots_;
+  std::size_t mask_;
+  std::size_t words_ = 0;
+  std::shared_ptr<Arena> records_;
+};
+
+// The table in use, which threads share.
+class WordCache {
+ public:
+  WordCache() : table_(std::make_shared<WordTable>()) {}
+
+  std::shared_ptr<const WordTable> table() const { return std::atomic_load(&table_); }
+
+  void learn(const WordKey& key, const Byte* word, std::size_t bytes, const std::vector<std::uint32_t>& ids) {
+    if (ids.empty()) return;
+    const std::lock_guard<std::mutex> lock(adding_);
+    if (table_->find(key, word, bytes).count) return;
+    if (table_->is_full()) {
+      std::atomic_store(&table_, std::make_shared<WordTable>());
+    } else if (table_->is_crowded()) {
+      std::atomic_store(&table_, table_->larger());
+    }
+    table_->add(key, word, bytes, ids.data(), std::uint32_t(ids.size()));
+  }
+
+ private:
+  std::mutex adding_;
+  std::shared_ptr<WordTable> table_;
+};
+
+}  // namespace treetok
