@@ -7,12 +7,16 @@ from treetok import Tree, TreetokError
 from treetok.lexicon import Lexicon
 
 
+def as_bytes(text):
+    return np.frombuffer(text.encode(), np.uint8)
+
+
 def test_words_in_a_lexicon_have_2_to_64_letters():
     for length in (1, 65):
         lengths, depths = np.array([length], np.uint8), np.zeros(length - 1, np.uint8)
         with pytest.raises(TreetokError, match="fewer than 2 or more than 64 characters"):
-            Lexicon("a" * length, lengths, depths)
-    assert len(Lexicon("a" * 64, np.array([64], np.uint8), np.zeros(63, np.uint8))) == 1
+            Lexicon(as_bytes("a" * length), lengths, depths)
+    assert len(Lexicon(as_bytes("a" * 64), np.array([64], np.uint8), np.zeros(63, np.uint8))) == 1
 
 
 def test_the_trees_of_a_lexicon_are_those_it_was_given():

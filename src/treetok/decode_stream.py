@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
-from typing import Any
 
 from treetok.markers import Marker
 from treetok.token_table import TokenTable
@@ -13,15 +11,15 @@ from treetok.token_table import TokenTable
 class DecodeStream:
     """Decodes one id at a time; an unfinished UTF-8 sequence is held back until it is complete."""
 
-    def __init__(self, table: TokenTable, separator: str, checked_id: Callable[[Any], int]) -> None:
-        self._table, self._separator, self._checked_id = table, separator.encode(), checked_id
+    def __init__(self, table: TokenTable, separator: str) -> None:
+        self._table, self._separator = table, separator.encode()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_first = True
         self._before: list[Marker] = []
 
     def step(self, token_id: int) -> str:
         """The text completed by this id, possibly empty."""
-        token = self._table.bytes_behind(self._before, self._checked_id(token_id))
+        token = self._table.bytes_behind(self._before, self._table.checked_id(token_id))
         if not self._is_first:
             token = self._separator + token
         self._is_first = False

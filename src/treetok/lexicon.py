@@ -27,27 +27,40 @@ class Lexicon:
     (2, [-1, 0], None)
     """
 
-    def __init__(self, text: str, lengths: npt.NDArray[np.uint8], depths: npt.NDArray[np.uint8]) -> None:
-        """`text` is the sorted words, concatenated; `lengths` is the number of characters in each; `depths` is the
+    def __init__(
+        self, utf8: npt.NDArray[np.uint8], lengths: npt.NDArray[np.uint8], depths: npt.NDArray[np.uint8]
+    ) -> None:
+        """`utf8` is the sorted words, concatenated; `lengths` is the number of characters in each; `depths` is the
         split depths of all words, concatenated."""
         if len(lengths) and (lengths.min() < 2 or lengths.max() > LONGEST_WORD):
             raise TreetokError(f"a word in the lexicon has fewer than 2 or more than {LONGEST_WORD} characters")
         characters = int(lengths.sum(dtype=np.int64))
-        if characters != len(text) or characters - len(lengths) != len(depths):
+        try:
+            is_as_long = characters == len(str(utf8.data, "utf-8"))
+        except UnicodeDecodeError:
+            raise TreetokError("the words in the lexicon are not UTF-8") from None
+        if not is_as_long or characters - len(lengths) != len(depths):
             raise TreetokError("the words in the lexicon do not match their trees in length")
-        self.text, self.lengths, self.depths = text, lengths, depths
+        self.utf8, self.lengths, self.depths = utf8, lengths, depths
 
     @classmethod
     def from_scores(cls, scores: Mapping[str, Sequence[float]]) -> Lexicon:
         words = sorted(scores)
         lengths = np.array([len(word) for word in words], dtype=np.uint8)
-        return cls("".join(words), lengths, batch_split_depths([scores[word] for word in words]))
+        utf8 = np.frombuffer("".join(words).encode(), dtype=np.uint8)
+        return cls(utf8, lengths, batch_split_depths([scores[word] for word in words]))
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __reduce__(self) -> tuple[type[Lexicon], tuple[object, ...]]:
-        return Lexicon, (self.text, self.lengths, self.depths)
+        return Lexicon, (self.utf8, self.lengths, self.depths)
+
+    # Computed at the first look-up, since the native core does without.
+
+    @cached_property
+    def _text(self) -> str:
+        return str(self.utf8.data, "utf-8")
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -55,10 +68,10 @@ class Lexicon:
         return [0, *np.cumsum(self.lengths, dtype=np.int64).tolist()]
 
     def _word(self, number: int) -> str:
-        return self.text[self._starts[number] : self._starts[number + 1]]
+        return self._text[self._starts[number] : self._starts[number + 1]]
 
     def words(self) -> list[str]:
-        return [self.text[start:end] for start, end in pairwise(self._starts)]
+        return [self._text[start:end] for start, end in pairwise(self._starts)]
 
     def scores(self, letters: str) -> list[int] | None:
         """The split scores of a word, or None if it is not in the lexicon."""

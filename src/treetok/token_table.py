@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from treetok.errors import TreetokError
 from treetok.markers import MARKERS, Marker, changed_by, unmarked
@@ -101,6 +103,16 @@ class TokenTable:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def checked_id(self, token_id: Any) -> int:
+        """An id as an int; raises TreetokError if it is not that of a token."""
+        try:
+            number = operator.index(token_id)
+        except TypeError:
+            raise TreetokError(f"a token id must be an integer, not {token_id!r}") from None
+        if not 0 <= number < len(self):
+            raise TreetokError(f"token id {number} is out of range: ids run from 0 to {len(self) - 1}")
+        return number
 
     def ids_of_piece(self, piece: str) -> tuple[int, ...]:
         """The id of a piece. One that is made of another token maps to markers and that token; a character

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from os import PathLike
 from typing import Any, Literal
 
@@ -15,14 +12,13 @@ import numpy.typing as npt
 
 from treetok.decode_stream import DecodeStream
 from treetok.errors import TreetokError, whole_number
+from treetok.native_encoder import native_encoder
+from treetok.reference_encoder import ReferenceEncoder, Specials
 from treetok.sources import TreeSource
 from treetok.text import check_encodable
+from treetok.token_table import TokenTable
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores
-from treetok.word_encoder import WordEncoder
-
-# Texts of a batch are encoded together up to this many characters, which bounds memory.
-CHARACTERS_AT_ONCE = 1 << 22
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 
@@ -52,8 +48,8 @@ class TreeTokenizer:
         """Most users want `load` or `train`."""
         self.state = state
         self._profile = state.text_profile
-        self._table = state.table
-        self._words = WordEncoder(state)
+        # Both have the same methods; the tests hold them equal.
+        self._encoder: Any = native_encoder(state) or ReferenceEncoder(state)
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerState]]:
         # `replace` drops cached properties.
@@ -125,7 +121,7 @@ class TreeTokenizer:
     @property
     def vocab_size(self) -> int:
         """Number of ids, special tokens included."""
-        return len(self._table)
+        return len(self.state.entries) + len(self.state.special_tokens)
 
     @property
     def profile(self) -> str:
@@ -135,7 +131,7 @@ class TreeTokenizer:
     @property
     def special_tokens(self) -> dict[str, int]:
         """Special tokens and their ids."""
-        return dict(self._table.special_tokens)
+        return dict(self.state.special_tokens)
 
     @property
     def known_words(self) -> int:
@@ -155,7 +151,7 @@ class TreeTokenizer:
 
     def id_to_token(self, token_id: int) -> str:
         """The text of a token; bytes are written <0x80> to <0xFF>, markers <join>, <cap> and <upper>."""
-        return self._table.names[self._checked_id(token_id)]
+        return self._table.names[self._table.checked_id(token_id)]
 
     # ---- encoding
 
@@ -169,56 +165,47 @@ class TreeTokenizer:
         >>> tok.encode("<|endoftext|>", allowed_special="all") == [tok.special_tokens["<|endoftext|>"]]
         True
         """
-        check_encodable(text)
-        return self._encode_together([text], allowed_special)[0]
+        specials = self._specials(allowed_special) if allowed_special else None
+        try:
+            return self._encoder.encode(text, specials)  # type: ignore[no-any-return]
+        except (TypeError, ValueError) as error:
+            raise explained(error, [text]) from None
 
     def encode_batch(
         self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
     ) -> list[list[int]]:
-        """Encode a batch of texts. Unseen words of all texts are parsed together, divided among `threads` (one if
-        None)."""
-        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-            raise TreetokError(f"a batch must be a list of texts, not {type(texts).__name__}")
-        threads = 1 if threads is None else whole_number("threads", threads, least=1)
-        encoded: list[list[int]] = []
-        for group in groups_of_texts(texts, CHARACTERS_AT_ONCE):
-            encoded += self._encode_together(group, allowed_special, threads)
-        return encoded
+        """Encode a batch of texts, divided among `threads` (one if None)."""
+        texts, threads, specials = self._batch(texts, threads, allowed_special)
+        try:
+            return self._encoder.encode_batch(texts, threads, specials)  # type: ignore[no-any-return]
+        except (TypeError, ValueError) as error:
+            raise explained(error, texts) from None
 
     def encode_flat(
-        self, texts: Iterable[str], *, threads: int | None = None
+        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
         """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]]."""
-        encoded = self.encode_batch(texts, threads=threads)
-        offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
-        np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
-        ids = np.fromiter(chain.from_iterable(encoded), dtype=np.uint32, count=int(offsets[-1]))
-        return ids, offsets
+        texts, threads, specials = self._batch(texts, threads, allowed_special)
+        try:
+            return self._encoder.encode_flat(texts, threads, specials)  # type: ignore[no-any-return]
+        except (TypeError, ValueError) as error:
+            raise explained(error, texts) from None
 
     def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
         """Ids, tokens and character offsets into the input."""
-        check_encodable(text)
-        ids: list[int] = []
-        offsets: list[tuple[int, int]] = []
-        start_of_part = 0
-        for part, special_id in self._split_at_specials(text, allowed_special):
-            if special_id is not None:
-                ids.append(special_id)
-                offsets.append((start_of_part, start_of_part + len(part)))
-            else:
-                words, places = self._profile.split_with_offsets(part)
-                known = self._words.ids(words)
-                for word, places_of_word in zip(words, places, strict=True):
-                    ids += known[word]
-                    of_word = self._table.offsets(known[word], places_of_word)
-                    offsets += [(start_of_part + start, start_of_part + end) for start, end in of_word]
-            start_of_part += len(part)
-        return Encoding(ids, [self._table.names[token_id] for token_id in ids], offsets)
+        specials = self._specials(allowed_special) if allowed_special else None
+        try:
+            ids, offsets = self._encoder.encode_with_offsets(text, specials)
+        except (TypeError, ValueError) as error:
+            raise explained(error, [text]) from None
+        names = self._table.names
+        return Encoding(ids, [names[token_id] for token_id in ids], offsets)
 
     def tokenize(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[str]:
         """The text of each token; bytes of characters outside the vocabulary are written <0x80> to <0xFF>, markers
         <join>, <cap> and <upper>."""
-        return [self._table.names[token_id] for token_id in self.encode(text, allowed_special=allowed_special)]
+        names = self._table.names
+        return [names[token_id] for token_id in self.encode(text, allowed_special=allowed_special)]
 
     # ---- decoding
 
@@ -227,9 +214,22 @@ class TreeTokenizer:
         since that profile does not mark where words begin. Invalid UTF-8 sequences become U+FFFD."""
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise TreetokError(f"ids must be a sequence of integers, not {type(ids).__name__}")
-        special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
-        kept = [n for n in map(self._checked_id, ids) if n not in special_ids]
-        return self._profile.separator.encode().join(self._table.bytes_of(kept)).decode("utf-8", "replace")
+        ids = ids.tolist() if isinstance(ids, np.ndarray) and ids.ndim == 1 else list(ids)
+        text: str | None = self._encoder.decode(ids, skip_special_tokens, self._profile.separator)
+        if text is None:
+            # Raises an error that names the id at fault.
+            for token_id in ids:
+                self._table.checked_id(token_id)
+            raise AssertionError("unreachable")
+        return text
+
+    def decode_batch(
+        self, batch: Iterable[Iterable[int]], *, skip_special_tokens: bool = False
+    ) -> list[str]:
+        """Decode several lists of ids."""
+        if isinstance(batch, str | bytes) or not isinstance(batch, Iterable):
+            raise TreetokError(f"a batch must be a list of lists of ids, not {type(batch).__name__}")
+        return [self.decode(ids, skip_special_tokens=skip_special_tokens) for ids in batch]
 
     def decode_stream(self) -> DecodeStream:
         """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id.
@@ -239,7 +239,7 @@ class TreeTokenizer:
         >>> "".join(map(stream.step, tok.encode("née 東"))) + stream.finish()
         'née 東'
         """
-        return DecodeStream(self._table, self._profile.separator, self._checked_id)
+        return DecodeStream(self._table, self._profile.separator)
 
     # ---- words
 
@@ -255,8 +255,7 @@ class TreeTokenizer:
             return []
         first = self._profile.in_running_text(words[0])
         leading_space = len(first) - len(words[0])
-        pieces_of = self._words.pieces([first, *words[1:]])
-        pieces = list(chain.from_iterable(pieces_of[word] for word in [first, *words[1:]]))
+        pieces = [piece for part in [first, *words[1:]] for piece in self._pieces_of(part)]
         pieces[0] = pieces[0][leading_space:]
         return pieces if pieces[0] else pieces[1:]
 
@@ -267,84 +266,47 @@ class TreeTokenizer:
         words = self._profile.split(word)
         if not words:
             raise TreetokError(f"there is no word in {word!r}")
-        scores = self._words.scores(words)
-        return Tree("".join(words), join_scores([scores[word] for word in words]))
+        try:
+            scores = [self._encoder.scores(part) for part in words]
+        except ValueError as error:
+            raise TreetokError(str(error)) from None
+        return Tree("".join(words), join_scores(scores))
 
     # ---- internals
 
-    def _encode_together(
-        self, texts: Sequence[str], allowed_special: AllowedSpecial, threads: int = 1
-    ) -> list[list[int]]:
-        """Encode texts that have been checked; their unseen words are parsed together."""
-        # The words of each text, or the id of a special token.
-        parts: list[list[list[str] | int]] = []
-        for text in texts:
-            parts.append(
-                [
-                    self._profile.split(part) if special_id is None else special_id
-                    for part, special_id in self._split_at_specials(text, allowed_special)
-                ]
-            )
-        words_of_all = chain.from_iterable(
-            words for of_text in parts for words in of_text if not isinstance(words, int)
-        )
-        known = self._words.ids(words_of_all, threads)
-        encoded = []
-        for of_text in parts:
-            ids: list[int] = []
-            for words in of_text:
-                if isinstance(words, int):
-                    ids.append(words)
-                else:
-                    ids += chain.from_iterable(map(known.__getitem__, words))
-            encoded.append(ids)
-        return encoded
+    @property
+    def _table(self) -> TokenTable:
+        return self.state.table
 
-    def _split_at_specials(self, text: str, allowed: AllowedSpecial) -> Iterator[tuple[str, int | None]]:
-        """Split a text at the allowed special tokens; yields each part and its id, None for ordinary text."""
-        if not allowed:
-            yield text, None
-            return
-        specials = self._table.special_tokens
+    def _pieces_of(self, word: str) -> list[str]:
+        try:
+            return self._encoder.pieces(word)  # type: ignore[no-any-return]
+        except ValueError as error:
+            raise TreetokError(str(error)) from None
+
+    def _batch(
+        self, texts: Iterable[str], threads: int | None, allowed: AllowedSpecial
+    ) -> tuple[list[str], int, Specials | None]:
+        """The arguments of the methods for batches, checked."""
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise TreetokError(f"a batch must be a list of texts, not {type(texts).__name__}")
+        threads = 1 if threads is None else whole_number("threads", threads, least=1)
+        return list(texts), threads, self._specials(allowed) if allowed else None
+
+    def _specials(self, allowed: AllowedSpecial) -> Specials:
+        """The allowed special tokens and their ids, longest first."""
+        specials = self.state.special_tokens
         if not isinstance(allowed, Iterable):
             raise TreetokError(f"allowed_special must be 'all' or a list of special tokens, not {allowed!r}")
         names = set(specials) if allowed == "all" else {allowed} if isinstance(allowed, str) else set(allowed)
         for name in names:
             if name not in specials:
                 raise TreetokError(f"{name!r} is not a special token of this tokenizer")
-        if not names:
-            yield text, None
-            return
-        # Longest first, since one special token may be a prefix of another.
-        pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-        for number, part in enumerate(re.split(f"({pattern})", text)):
-            if part:
-                yield part, specials[part] if number % 2 else None
-
-    def _checked_id(self, token_id: Any) -> int:
-        try:
-            number = operator.index(token_id)
-        except TypeError:
-            raise TreetokError(f"a token id must be an integer, not {token_id!r}") from None
-        if not 0 <= number < len(self._table):
-            raise TreetokError(f"token id {number} is out of range: ids run from 0 to {len(self._table) - 1}")
-        return number
+        return [(name, specials[name]) for name in sorted(names, key=len, reverse=True)]
 
 
-def groups_of_texts(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
-    """Check texts, and yield them in groups that have this many characters or one text more.
-
-    >>> list(groups_of_texts(["one", "two", "three", "four"], 6))
-    [['one', 'two'], ['three', 'four']]
-    """
-    group: list[str] = []
-    size = 0
+def explained(error: Exception, texts: Iterable[object]) -> TreetokError:
+    """The error that a text at fault causes; the native core only notices it."""
     for text in texts:
-        check_encodable(text)
-        group.append(text)
-        size += len(text)
-        if size >= characters:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        check_encodable(text)  # type: ignore[arg-type]
+    return TreetokError(str(error))

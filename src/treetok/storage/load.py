@@ -119,7 +119,8 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         settings = {RENAMED_SETTINGS.get(name, name): value for name, value in head["settings"].items()}
         json.dumps(settings, ensure_ascii=False).encode()
         source_name = head["trees"]
-    lexicon = Lexicon("", np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint8))
+    empty = np.zeros(0, dtype=np.uint8)
+    lexicon = Lexicon(empty, empty, empty)
     if LEXICON in contents:
         lexicon = read_arrays(contents[LEXICON], directory / LEXICON, lexicon_of_arrays)
     source = read_source(source_name, contents, directory) if trees is None else trees
@@ -278,7 +279,7 @@ def lexicon_of_arrays(arrays: Arrays) -> Lexicon:
     for array in (text, lengths, depths):
         if array.dtype != np.uint8 or array.ndim != 1:
             raise ValueError("its arrays are not one-dimensional arrays of bytes")
-    return Lexicon(text.tobytes().decode(), lengths, depths)
+    return Lexicon(text, lengths, depths)
 
 
 def counts_of_arrays(arrays: Arrays) -> CountTrees:

@@ -7,7 +7,6 @@ import json
 import os
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
@@ -56,8 +55,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
 
 
 def lexicon_as_bytes(lexicon: Lexicon) -> bytes:
-    text = np.frombuffer(lexicon.text.encode(), dtype=np.uint8)
-    arrays: dict[str, npt.NDArray[Any]] = {"text": text, "lengths": lexicon.lengths, "depths": lexicon.depths}
+    arrays: dict[str, npt.NDArray[Any]] = {"text": lexicon.utf8, "lengths": lexicon.lengths, "depths": lexicon.depths}
     return safetensors.numpy.save(arrays)
 
 

@@ -1,0 +1,84 @@
+"""The native core: the same as `reference_encoder`, in C++, with the words of a tokenizer's own sources of trees."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from treetok.markers import Marker
+from treetok.segment import COST_PER_TOKEN
+from treetok.sources import CountTrees, ParserTrees
+from treetok.token_entropy import entropies_of
+from treetok.token_table import UNKNOWN, byte_name
+from treetok.tokenizer_state import TokenizerState
+
+# TREETOK_NATIVE=0 chooses the reference, to compare the two.
+SWITCH = "TREETOK_NATIVE"
+# Numbers that `native/` has for the same.
+PROFILES = {("lossless", 1): 0, ("lossless", 2): 1, ("uncased", 1): 2, ("uncased", 2): 3}
+SPECIAL, PIECE, BYTE, FIRST_MARKER = 0, 1, 2, 3
+
+
+def why_not_native(state: TokenizerState | None = None) -> str | None:
+    """Why the reference is used, in general or for this tokenizer; None if the native core is.
+
+    >>> why_not_native() in (None, "it was installed without a compiler", "TREETOK_NATIVE is 0")
+    True
+    """
+    if os.environ.get(SWITCH) == "0":
+        return f"{SWITCH} is 0"
+    try:
+        from treetok import _core  # noqa: F401
+    except ImportError:
+        return "it was installed without a compiler"
+    if state is not None and not isinstance(state.source, CountTrees | ParserTrees):
+        return "its source of trees is a Python object"
+    return None
+
+
+def native_encoder(state: TokenizerState) -> Any:
+    """The native encoder of a tokenizer; None if there is no native core, or trees come from a Python object."""
+    if why_not_native(state) is not None:
+        return None
+    from treetok import _core
+
+    names, kinds, costs = tokens_of(state)
+    lexicon = state.lexicon
+    return _core.Encoder(
+        PROFILES[state.profile, state.profile_version],
+        names,
+        kinds,
+        costs,
+        COST_PER_TOKEN if state.fewest_tokens else 0,
+        state.special_tokens.get(UNKNOWN, 0),
+        (lexicon.utf8, lexicon.lengths, lexicon.depths) if len(lexicon) else None,
+        native_source(state.source),
+    )
+
+
+def native_source(source: CountTrees | ParserTrees) -> Any:
+    if isinstance(source, CountTrees):
+        return source.hashes, source.counts
+    return source.native
+
+
+def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:
+    """Names, kinds and costs of all tokens, in the order of their ids. The cost of a byte is the byte."""
+    entries, counts = zip(*state.entries, strict=True) if state.entries else ((), ())
+    kinds = np.fromiter(
+        (PIECE if isinstance(e, str) else FIRST_MARKER + e - min(Marker) if e >= min(Marker) else BYTE for e in entries),
+        dtype=np.uint8,
+        count=len(entries),
+    )
+    costs = np.fromiter(counts, dtype=np.int64, count=len(entries))
+    is_piece = kinds == PIECE
+    costs[is_piece] = entropies_of(costs[is_piece]) + (COST_PER_TOKEN if state.fewest_tokens else 0)
+    for at in np.flatnonzero(~is_piece).tolist():
+        costs[at] = int(entries[at])
+    names = [e if isinstance(e, str) else e.token if isinstance(e, Marker) else byte_name(e) for e in entries]
+    for name, number in sorted(state.special_tokens.items(), key=lambda item: item[1]):
+        names.insert(number, name)
+        kinds, costs = np.insert(kinds, number, SPECIAL), np.insert(costs, number, 0)
+    return names, kinds, costs

@@ -1,0 +1,147 @@
+"""Text to ids and back in plain Python: the specification of the native core, and what runs where there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from treetok.text import check_encodable
+from treetok.tokenizer_state import TokenizerState
+from treetok.word_encoder import WordEncoder
+
+# Texts of a batch are encoded together up to this many characters, which bounds memory.
+CHARACTERS_AT_ONCE = 1 << 22
+
+# Special tokens to look for in a text, and their ids.
+Specials = Sequence[tuple[str, int]]
+
+
+class ReferenceEncoder:
+    """Encodes and decodes with a tokenizer's state."""
+
+    def __init__(self, state: TokenizerState) -> None:
+        self._profile = state.text_profile
+        self._table = state.table
+        self._words = WordEncoder(state)
+
+    def encode(self, text: str, specials: Specials | None = None) -> list[int]:
+        return self.encode_batch([text], 1, specials)[0]
+
+    def encode_batch(
+        self, texts: Sequence[str], threads: int, specials: Specials | None = None
+    ) -> list[list[int]]:
+        encoded: list[list[int]] = []
+        for group in groups_of_texts(texts, CHARACTERS_AT_ONCE):
+            encoded += self._encode_together(group, threads, specials)
+        return encoded
+
+    def encode_flat(
+        self, texts: Sequence[str], threads: int, specials: Specials | None = None
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+        encoded = self.encode_batch(texts, threads, specials)
+        offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
+        np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
+        ids = np.fromiter(chain.from_iterable(encoded), dtype=np.uint32, count=int(offsets[-1]))
+        return ids, offsets
+
+    def encode_with_offsets(
+        self, text: str, specials: Specials | None = None
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        check_encodable(text)
+        ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        start_of_part = 0
+        for part, special_id in split_at_specials(text, specials):
+            if special_id is not None:
+                ids.append(special_id)
+                offsets.append((start_of_part, start_of_part + len(part)))
+            else:
+                words, places = self._profile.split_with_offsets(part)
+                known = self._words.ids(words)
+                for word, places_of_word in zip(words, places, strict=True):
+                    ids += known[word]
+                    of_word = self._table.offsets(known[word], places_of_word)
+                    offsets += [(start_of_part + start, start_of_part + end) for start, end in of_word]
+            start_of_part += len(part)
+        return ids, offsets
+
+    def decode(self, ids: Iterable[int], skip_special_tokens: bool, separator: str) -> str:
+        special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
+        kept = [n for n in map(self._table.checked_id, ids) if n not in special_ids]
+        return separator.encode().join(self._table.bytes_of(kept)).decode("utf-8", "replace")
+
+    def pieces(self, word: str) -> list[str]:
+        """The pieces of a word as the profile splits it."""
+        return self._words.pieces([word])[word]
+
+    def scores(self, word: str) -> Sequence[float]:
+        """The scores of its splits."""
+        return self._words.scores([word])[word]
+
+    def _encode_together(
+        self, texts: Sequence[str], threads: int, specials: Specials | None
+    ) -> list[list[int]]:
+        """Encode texts that have been checked; their unseen words are parsed together."""
+        # The words of each text, or the id of a special token.
+        parts: list[list[list[str] | int]] = []
+        for text in texts:
+            parts.append(
+                [
+                    self._profile.split(part) if special_id is None else special_id
+                    for part, special_id in split_at_specials(text, specials)
+                ]
+            )
+        words_of_all = chain.from_iterable(
+            words for of_text in parts for words in of_text if not isinstance(words, int)
+        )
+        known = self._words.ids(words_of_all, threads)
+        encoded = []
+        for of_text in parts:
+            ids: list[int] = []
+            for words in of_text:
+                if isinstance(words, int):
+                    ids.append(words)
+                else:
+                    ids += chain.from_iterable(map(known.__getitem__, words))
+            encoded.append(ids)
+        return encoded
+
+
+def split_at_specials(text: str, specials: Specials | None) -> Iterator[tuple[str, int | None]]:
+    """Split a text at special tokens, longest first, since one may be a prefix of another; yields each part and
+    its id, None for ordinary text.
+
+    >>> list(split_at_specials("a<s>b", [("<s>", 7)]))
+    [('a', None), ('<s>', 7), ('b', None)]
+    """
+    if not specials:
+        yield text, None
+        return
+    ids = dict(specials)
+    pattern = "|".join(re.escape(name) for name in sorted(ids, key=len, reverse=True))
+    for number, part in enumerate(re.split(f"({pattern})", text)):
+        if part:
+            yield part, ids[part] if number % 2 else None
+
+
+def groups_of_texts(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
+    """Check texts, and yield them in groups that have this many characters or one text more.
+
+    >>> list(groups_of_texts(["one", "two", "three", "four"], 6))
+    [['one', 'two'], ['three', 'four']]
+    """
+    group: list[str] = []
+    size = 0
+    for text in texts:
+        check_encodable(text)
+        group.append(text)
+        size += len(text)
+        if size >= characters:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
