@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <charconv>
+
 #include "encoder.h"
 #include "parallel.h"
 
@@ -141,6 +143,47 @@ class PyEncoder {
     return nb::make_tuple(list_of(ids.data(), ids.size()), places);
   }
 
+  // The ids of text in bytes, which may be cut between visible characters and spaces, where words end. Raises
+  // UnicodeDecodeError at the first byte that is not UTF-8.
+  nb::object encode_utf8(nb::bytes text, std::size_t threads) const {
+    const Utf8 utf8 = checked_utf8(text);
+    std::vector<Utf8> parts = parts_of(utf8, threads);
+    IdBuffer ids;
+    {
+      const nb::gil_scoped_release released;
+      std::vector<IdBuffer> of_parts(parts.size());
+      std::vector<Encoder::Worker> workers(threads);
+      for (Encoder::Worker& worker : workers) worker = encoder_.worker();
+      in_parallel(parts.size(), threads, 1, [&](std::size_t thread, std::size_t part) {
+        of_parts[part].expect(parts[part].size);
+        encoder_.encode(workers[thread], parts[part].bytes, parts[part].size, {}, of_parts[part]);
+      });
+      for (const IdBuffer& of_part : of_parts) ids.append(of_part.data(), of_part.size());
+    }
+    const std::size_t total = ids.size();
+    std::uint32_t* memory = ids.release();
+    nb::capsule owner(memory ? memory : std::malloc(1), [](void* taken) noexcept { std::free(taken); });
+    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(memory, {total}, owner));
+  }
+
+  // The ids of every line as text: separated by spaces, with the line feeds of the input.
+  nb::bytes encode_lines(nb::bytes text, std::size_t threads) const {
+    const Utf8 utf8 = checked_utf8(text);
+    std::string written;
+    {
+      const nb::gil_scoped_release released;
+      std::vector<Utf8> blocks = blocks_of_lines(utf8, threads);
+      std::vector<std::string> of_blocks(blocks.size());
+      std::vector<Encoder::Worker> workers(threads);
+      for (Encoder::Worker& worker : workers) worker = encoder_.worker();
+      in_parallel(blocks.size(), threads, 1, [&](std::size_t thread, std::size_t block) {
+        write_lines(workers[thread], blocks[block], of_blocks[block]);
+      });
+      for (const std::string& of_block : of_blocks) written += of_block;
+    }
+    return nb::bytes(written.data(), written.size());
+  }
+
   // The text of ids; None if one of them is not the id of a token.
   nb::object decode(nb::handle sequence, bool skip_special_tokens, const std::string& separator) const {
     nb::object fast = nb::steal(PySequence_Fast(sequence.ptr(), "ids must be a sequence"));
@@ -247,6 +290,67 @@ class PyEncoder {
     return std::make_unique<CountSource>(CountTrees(hashes.data(), counts.data(), hashes.size()));
   }
 
+  static Utf8 checked_utf8(const nb::bytes& text) {
+    const Utf8 utf8{reinterpret_cast<const Byte*>(text.c_str()), text.size()};
+    const std::size_t wrong = first_invalid(utf8.bytes, utf8.size);
+    if (wrong != utf8.size) {
+      PyObject* error = PyUnicodeDecodeError_Create("utf-8", text.c_str(), Py_ssize_t(text.size()), Py_ssize_t(wrong),
+                                                    Py_ssize_t(wrong) + 1, "invalid byte");
+      if (error) {
+        PyErr_SetObject(PyExc_UnicodeDecodeError, error);
+        Py_DECREF(error);
+      }
+      throw nb::python_error();
+    }
+    return utf8;
+  }
+
+  // Parts of a text that threads can encode on their own: cut where a visible ASCII character is before a space.
+  static std::vector<Utf8> parts_of(const Utf8& text, std::size_t threads) {
+    const std::size_t size = threads == 1 ? text.size : std::max<std::size_t>(text.size / (threads * 8), 1 << 14);
+    std::vector<Utf8> parts;
+    for (std::size_t start = 0; start < text.size;) {
+      std::size_t end = std::min(text.size, start + std::max<std::size_t>(size, 1));
+      while (end < text.size && !(text.bytes[end] == ' ' && text.bytes[end - 1] > ' ' && text.bytes[end - 1] < 0x7F)) {
+        ++end;
+      }
+      parts.push_back({text.bytes + start, end - start});
+      start = end;
+    }
+    return parts;
+  }
+
+  static std::vector<Utf8> blocks_of_lines(const Utf8& text, std::size_t threads) {
+    const std::size_t size = threads == 1 ? text.size : std::max<std::size_t>(text.size / (threads * 8), 1 << 14);
+    std::vector<Utf8> blocks;
+    for (std::size_t start = 0; start < text.size;) {
+      std::size_t end = std::min(text.size, start + std::max<std::size_t>(size, 1));
+      while (end < text.size && text.bytes[end - 1] != '\n') ++end;
+      blocks.push_back({text.bytes + start, end - start});
+      start = end;
+    }
+    return blocks;
+  }
+
+  void write_lines(Encoder::Worker& worker, const Utf8& block, std::string& written) const {
+    IdBuffer ids;
+    for (const Byte *at = block.bytes, *end = block.bytes + block.size; at < end;) {
+      const auto* feed = static_cast<const Byte*>(std::memchr(at, '\n', std::size_t(end - at)));
+      const Byte* line_end = feed ? feed : end;
+      ids.clear();
+      encoder_.encode(worker, at, std::size_t(line_end - at), {}, ids);
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        char digits[16];
+        const auto [last, error] = std::to_chars(digits, digits + sizeof(digits), ids.data()[i]);
+        (void)error;
+        if (i) written += ' ';
+        written.append(digits, last);
+      }
+      if (feed) written += '\n';
+      at = feed ? feed + 1 : end;
+    }
+  }
+
   nb::object list_of(const std::uint32_t* ids, std::size_t count) const {
     PyObject* list = PyList_New(Py_ssize_t(count));
     if (!list) throw nb::python_error();
@@ -308,6 +412,8 @@ NB_MODULE(_core, m) {
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
       .def("encode_flat", &PyEncoder::encode_flat, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "text"_a, "specials"_a.none() = nb::none())
+      .def("encode_utf8", &PyEncoder::encode_utf8, "text"_a, "threads"_a)
+      .def("encode_lines", &PyEncoder::encode_lines, "text"_a, "threads"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skip_special_tokens"_a, "separator"_a)
       .def("split", &PyEncoder::split, "text"_a)
       .def("pieces", &PyEncoder::pieces, "word"_a)

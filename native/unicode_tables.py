@@ -57,7 +57,9 @@ def character_classes(characters: str) -> list[int]:
     python_words = {ord(c) for c in characters if c.isalnum() or c == "_"}
     python_letters = {ord(c) for c in characters if c.isalpha()}
     python_lower = {ord(c) for c in characters if c.islower()}
-    for number, codes in enumerate([*bits, python_words, python_letters, python_lower, *sigma_context(characters)]):
+    for number, codes in enumerate(
+        [*bits, python_words, python_letters, python_lower, *sigma_context(characters)]
+    ):
         for code in codes:
             classes[code] |= 1 << (KIND_BITS + number)
     return classes

@@ -68,7 +68,10 @@ def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:
     """Names, kinds and costs of all tokens, in the order of their ids. The cost of a byte is the byte."""
     entries, counts = zip(*state.entries, strict=True) if state.entries else ((), ())
     kinds = np.fromiter(
-        (PIECE if isinstance(e, str) else FIRST_MARKER + e - min(Marker) if e >= min(Marker) else BYTE for e in entries),
+        (
+            PIECE if isinstance(e, str) else FIRST_MARKER + e - min(Marker) if e >= min(Marker) else BYTE
+            for e in entries
+        ),
         dtype=np.uint8,
         count=len(entries),
     )

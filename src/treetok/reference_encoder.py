@@ -69,6 +69,15 @@ class ReferenceEncoder:
             start_of_part += len(part)
         return ids, offsets
 
+    def encode_utf8(self, text: bytes, threads: int) -> npt.NDArray[np.uint32]:
+        """The ids of text in bytes."""
+        return self.encode_flat([text.decode()], threads)[0]
+
+    def encode_lines(self, text: bytes, threads: int) -> bytes:
+        """The ids of every line as text: separated by spaces, with the line feeds of the input."""
+        encoded = self.encode_batch(text.decode().split("\n"), threads)
+        return "\n".join(" ".join(map(str, ids)) for ids in encoded).encode()
+
     def decode(self, ids: Iterable[int], skip_special_tokens: bool, separator: str) -> str:
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
         kept = [n for n in map(self._table.checked_id, ids) if n not in special_ids]
@@ -82,9 +91,7 @@ class ReferenceEncoder:
         """The scores of its splits."""
         return self._words.scores([word])[word]
 
-    def _encode_together(
-        self, texts: Sequence[str], threads: int, specials: Specials | None
-    ) -> list[list[int]]:
+    def _encode_together(self, texts: Sequence[str], threads: int, specials: Specials | None) -> list[list[int]]:
         """Encode texts that have been checked; their unseen words are parsed together."""
         # The words of each text, or the id of a special token.
         parts: list[list[list[str] | int]] = []

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from treetok.decode_stream import DecodeStream
+from treetok.encode_files import encode_files
 from treetok.errors import TreetokError, whole_number
 from treetok.native_encoder import native_encoder
+from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
 from treetok.sources import TreeSource
 from treetok.text import check_encodable
@@ -191,6 +194,44 @@ class TreeTokenizer:
         except (TypeError, ValueError) as error:
             raise explained(error, texts) from None
 
+    def encode_files(
+        self,
+        files: PathLike[str] | Iterable[PathLike[str]],
+        output: str | PathLike[str],
+        *,
+        dtype: npt.DTypeLike = None,
+        end: str | None = None,
+        text_column: str = "text",
+        threads: int | None = None,
+        progress: bool | Callable[[str, int, int | None], object] = True,
+    ) -> int:
+        """Encode files into one file of ids, and return how many there are. Memory does not grow with the files.
+
+        files: plain text, JSON Lines or Parquet (`text_column`), compressed or not.
+        output: `.npy` (numpy.load, also with mmap_mode="r"); any other name gets plain little-endian numbers, as
+            numpy.memmap and the loaders of language models read them.
+        dtype: uint16 or uint32 (default: uint16 if it can hold all ids).
+        end: a special token to write after every document: after a file of plain text, and after each row.
+        threads: default 1.
+        """
+        smallest = np.dtype(np.uint16 if self.vocab_size <= 1 << 16 else np.uint32)
+        kind = smallest if dtype is None else np.dtype(dtype)
+        if kind not in (np.uint16, np.uint32) or kind < smallest:
+            raise TreetokError(f"ids below {self.vocab_size} are written as {smallest} or uint32, not {kind}")
+        if isinstance(files, str) or not isinstance(files, PathLike | Iterable):
+            raise TreetokError(f"files must be Path objects, not {files!r}")
+        paths = [Path(file) for file in ([files] if isinstance(files, PathLike) else files)]
+        return encode_files(
+            self._encoder,
+            paths,
+            Path(output),
+            kind,
+            None if end is None else self._specials([end])[0][1],
+            text_column,
+            1 if threads is None else whole_number("threads", threads, least=1),
+            Progress(progress),
+        )
+
     def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
         """Ids, tokens and character offsets into the input."""
         specials = self._specials(allowed_special) if allowed_special else None
@@ -223,9 +264,7 @@ class TreeTokenizer:
             raise AssertionError("unreachable")
         return text
 
-    def decode_batch(
-        self, batch: Iterable[Iterable[int]], *, skip_special_tokens: bool = False
-    ) -> list[str]:
+    def decode_batch(self, batch: Iterable[Iterable[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Decode several lists of ids."""
         if isinstance(batch, str | bytes) or not isinstance(batch, Iterable):
             raise TreetokError(f"a batch must be a list of lists of ids, not {type(batch).__name__}")

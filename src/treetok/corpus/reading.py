@@ -28,31 +28,11 @@ LONGEST_UNBROKEN = 16 << 20
 Report = Callable[[int], object]
 
 
-def read_texts(path: Path, text_column: str = "text", report: Report = lambda position: None) -> Iterator[str]:
-    """Yield the text of a file in pieces of bounded size, never splitting inside a word.
-
-    The file name determines the format: `.jsonl` or `.ndjson` (one object per line) and `.parquet` are read from
-    the column `text_column`, anything else is plain text; `.gz`, `.xz`, `.bz2` and `.zst` are decompressed.
-    """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
+@contextlib.contextmanager
+def reading_errors(path: Path) -> Iterator[None]:
+    """Turn errors of files into errors that name the file."""
     try:
-        if suffixes and suffixes[-1] in PARQUET:
-            yield from read_parquet(path, text_column, report)
-            return
-        if ".json" in suffixes[-2:]:
-            raise TreetokError(
-                f"{path}: JSON is read line by line; name the file .jsonl if it has one object per line"
-            )
-        with path.open("rb") as raw:
-            compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
-            with decompress(raw, compression, path) as stream:
-                if suffixes and suffixes[-1] in JSON_LINES:
-                    pieces = read_json_lines(stream, path, text_column)
-                else:
-                    pieces = read_plain(stream, path)
-                for piece in pieces:
-                    report(position_in(raw))
-                    yield piece
+        yield
     except IsADirectoryError:
         raise TreetokError(f"{path} is a directory, not a text file") from None
     except FileNotFoundError:
@@ -61,6 +41,62 @@ def read_texts(path: Path, text_column: str = "text", report: Report = lambda po
         raise TreetokError(f"{path} is damaged or does not match its file extension: {error}") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def compression_of(path: Path) -> str:
+    """
+    >>> compression_of(Path("news.txt.XZ")), compression_of(Path("news.txt"))
+    ('.xz', '')
+    """
+    suffix = path.suffix.lower()
+    return suffix if suffix in COMPRESSIONS else ""
+
+
+def has_rows(path: Path) -> bool:
+    """Whether each row of a file is a text of its own, as in JSON Lines and Parquet.
+
+    >>> has_rows(Path("news.jsonl.gz")), has_rows(Path("news.txt"))
+    (True, False)
+    """
+    name = path.with_suffix("") if compression_of(path) else path
+    return name.suffix.lower() in (*JSON_LINES, *PARQUET)
+
+
+def read_blocks(path: Path, report: Report = lambda position: None) -> Iterator[bytes]:
+    """Yield the bytes of a plain text file, decompressed, in blocks of bounded size."""
+    with reading_errors(path), path.open("rb") as raw, decompress(raw, compression_of(path), path) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            report(position_in(raw))
+            yield block
+
+
+def read_texts(path: Path, text_column: str = "text", report: Report = lambda position: None) -> Iterator[str]:
+    """Yield the text of a file in pieces of bounded size, never splitting inside a word.
+
+    The file name determines the format: `.jsonl` or `.ndjson` (one object per line) and `.parquet` are read from
+    the column `text_column`, anything else is plain text; `.gz`, `.xz`, `.bz2` and `.zst` are decompressed.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    with reading_errors(path):
+        if suffixes and suffixes[-1] in PARQUET:
+            yield from read_parquet(path, text_column, report)
+            return
+        if ".json" in suffixes[-2:]:
+            raise TreetokError(
+                f"{path}: JSON is read line by line; name the file .jsonl if it has one object per line"
+            )
+        with path.open("rb") as raw:
+            compression = compression_of(path)
+            if compression:
+                suffixes.pop()
+            with decompress(raw, compression, path) as stream:
+                if suffixes and suffixes[-1] in JSON_LINES:
+                    pieces = read_json_lines(stream, path, text_column)
+                else:
+                    pieces = read_plain(stream, path)
+                for piece in pieces:
+                    report(position_in(raw))
+                    yield piece
 
 
 @contextlib.contextmanager

@@ -55,7 +55,11 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
 
 
 def lexicon_as_bytes(lexicon: Lexicon) -> bytes:
-    arrays: dict[str, npt.NDArray[Any]] = {"text": lexicon.utf8, "lengths": lexicon.lengths, "depths": lexicon.depths}
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "text": lexicon.utf8,
+        "lengths": lexicon.lengths,
+        "depths": lexicon.depths,
+    }
     return safetensors.numpy.save(arrays)
 
 

@@ -1,0 +1,145 @@
+"""The native core gives what the plain-Python reference gives: ids, offsets, texts, pieces and scores."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conftest import SAMPLE_FILES
+from treetok import TreeTokenizer, TreetokError
+from treetok.native_encoder import native_encoder, why_not_native
+from treetok.reference_encoder import ReferenceEncoder
+from treetok.text import VERSIONS
+
+pytestmark = pytest.mark.skipif(why_not_native() is not None, reason="there is no native core here")
+
+KINDS = {
+    "lossless": {"profile": "lossless"},
+    "lossless without markers": {"profile": "lossless", "markers": False},
+    "lossless as in the paper": {"profile": "lossless", "vocab": "paper"},
+    "uncased": {"profile": "uncased"},
+    "uncased as in the paper": {"profile": "uncased", "vocab": "paper"},
+}
+
+# Characters that decide where words end, beside those of all of Unicode.
+DECISIVE = "aZzAéÉßẞΣσςİıſ ſ\t\n\r\x85\xa0\u3000 ''’’0123456789٣४Ⅻ½_-.,;@#*/\x00\u0301\u20e3\ufe0f\u200c\u200d中国カなไทย한글🇩🇪👩👍🏽❤©→ℹ"
+text_near_borders = st.text(st.sampled_from(DECISIVE), max_size=40)
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+words = st.sampled_from(
+    "the cat's windsurfing  THE HTMLParser camelCase URLs don't 12345678 naïve Straße über".split(" ")
+)
+running_text = st.lists(words | any_text.map(lambda text: text[:3]), max_size=12).map(" ".join)
+long_runs = st.builds(
+    lambda unit, times: unit * times, st.text(st.sampled_from(DECISIVE), max_size=3), st.integers(1, 90)
+)
+texts = st.one_of(text_near_borders, any_text, running_text, long_runs)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """The native and the reference encoder of each kind of tokenizer, in both versions of its profile."""
+    made = []
+    for options in KINDS.values():
+        state = TreeTokenizer.train(SAMPLE_FILES, 1200, "counts", progress=False, **options).state
+        for version in state.text_profile.versions:
+            of_version = replace(state, profile_version=version)
+            made.append((native_encoder(of_version), ReferenceEncoder(of_version), of_version))
+    return made
+
+
+@given(texts)
+@example("'S ’ll 'ſ 'Re 'vE 'lL' 'd1 'd_ 's\u0301")
+@example("a" * 65 + " " + "9" * 67 + "٣" * 130 + " " * 200 + "x")
+@example("ΑΣ ΑΣΑ Σ ΑΣ' ΑΣ\u0301 İΣ ΑΣ.Α")
+@example("👩\u200d❤\ufe0f\u200d👩 👍🏽\u0903🏽 ©\u200d👩 🇩🇪🇩 1\ufe0f\u20e3 #\u20e3 *\ufe0f")
+def test_same_as_the_reference(pairs, text):
+    for native, reference, state in pairs:
+        assert native.split(text) == VERSIONS[state.profile, state.profile_version].split(text)
+        ids = reference.encode(text)
+        assert native.encode(text) == ids
+        assert native.encode_with_offsets(text) == reference.encode_with_offsets(text)
+        separator = state.text_profile.separator
+        assert native.decode(ids, False, separator) == reference.decode(ids, False, separator)
+
+
+@given(texts, st.data())
+def test_special_tokens_as_in_the_reference(pairs, text, data):
+    """Among them some that are the beginning of others, or that stand in the middle of words."""
+    cut = data.draw(st.integers(0, len(text)))
+    names = {name for name in (text[cut : cut + 3], text[cut : cut + 1], text[:2], "<|endoftext|>") if name}
+    specials = [(name, number) for number, name in enumerate(sorted(names, key=len, reverse=True))]
+    for native, reference, _ in pairs:
+        assert native.encode(text, specials) == reference.encode(text, specials)
+        assert native.encode_with_offsets(text, specials) == reference.encode_with_offsets(text, specials)
+
+
+@given(st.data())
+def test_any_ids_are_decoded_as_in_the_reference(pairs, data):
+    """Also markers in places where no text has them, and halves of characters."""
+    for native, reference, state in pairs:
+        strange = [*state.table.marker_of_id, *state.table.id_of_byte.values()]
+        ids = st.integers(0, len(state.table) - 1)
+        drawn = data.draw(st.lists(ids | st.sampled_from(strange) if strange else ids, max_size=12))
+        for skip in (False, True):
+            separator = state.text_profile.separator
+            assert native.decode(drawn, skip, separator) == reference.decode(drawn, skip, separator)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=64))
+def test_pieces_and_scores_of_words(pairs, text):
+    for native, reference, state in pairs:
+        for word in state.text_profile.split(text):
+            assert native.pieces(word) == reference.pieces(word)
+            assert native.scores(word) == list(map(float, reference.scores(word)))
+
+
+def test_batches_and_threads_do_not_change_ids(pairs, sample_text):
+    lines = [*sample_text.split("\n"), "", " ", "Ünknown wörds 東京", "x" * 5000]
+    for native, reference, _ in pairs:
+        expected = [reference.encode(line) for line in lines]
+        flat = [number for ids in expected for number in ids]
+        for threads in (1, 2, 7):
+            assert native.encode_batch(lines, threads) == expected
+            ids, offsets = native.encode_flat(lines, threads)
+            assert ids.dtype == np.uint32 and offsets.dtype == np.uint64
+            assert ids.tolist() == flat and np.diff(offsets).tolist() == list(map(len, expected))
+        assert [len(array) for array in native.encode_flat([], 2)] == [0, 1]
+
+
+def test_a_table_that_overflows_gives_the_same_ids(lossless):
+    """A million distinct words: the table of known words is emptied more than once on the way."""
+    native, reference = native_encoder(lossless.state), ReferenceEncoder(lossless.state)
+    unknown = [f" w{number:x}qz" for number in range(1_000_000)]
+    native.encode_flat(unknown, 2)
+    some = unknown[::50_000] + unknown[-3:]
+    assert [native.encode(word) for word in some] == [reference.encode(word) for word in some]
+
+
+def test_bad_input_is_explained(lossless):
+    for text, message in (
+        (7, "text must be str, not int"),
+        ("a\ud800", r"lone surrogate \(U\+D800\) at character 1"),
+    ):
+        for call in (lossless.encode, lossless.encode_with_offsets, lossless.segment, lossless.tree):
+            with pytest.raises(TreetokError, match=message):
+                call(text)
+        for call in (lossless.encode_batch, lossless.encode_flat):
+            with pytest.raises(TreetokError, match=message):
+                call(["fine", text])
+    for ids, message in (([10**30], "out of range"), ([-1], "out of range"), (["a"], "must be an integer")):
+        with pytest.raises(TreetokError, match=message):
+            lossless.decode(ids)
+
+
+def test_the_reference_can_be_chosen():
+    """And says so."""
+    script = "from treetok import TreeTokenizer; print(type(TreeTokenizer.load('en')._encoder).__name__)"
+    for switch, name in (("0", "ReferenceEncoder"), ("1", "Encoder")):
+        environment = {**os.environ, "TREETOK_NATIVE": switch}
+        shown = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert shown.stdout.strip() == name, shown.stderr
