@@ -3,11 +3,10 @@
 Tested to give the same scores as `treetok.model.network.parser`. Weights are stored in 16 bits and used in 32; the
 morpheme embeddings, which are most of the weights, may be stored as small integers with one scale per morpheme.
 
-Products are computed in tiles of a fixed shape (`parser_layers.py`), so that the scores of a word depend neither
-on the other words of a call nor on the number of threads.
+Its arithmetic is that of integers (`parser_layers.py`), so that the scores of a word depend neither on the machine
+nor on the other words of a call. `native/parser.h` is the same parser in C++, tested to give the same bits.
 
-Shapes: W words of equal length, L letters, N = W * L rounded up to whole tiles, H heads, D dimensions, M morphemes
-found.
+Shapes: W words of equal length, L letters, N = W * L, D dimensions, M morphemes found.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import numpy.typing as npt
 
 from treetok.errors import TreetokError
 from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures
-from treetok.sources.parser_layers import F32, gelu, linear, norm, product, rows_in_tiles
+from treetok.sources.parser_layers import F32, Linear, Norm, attention, gelu
 from treetok.text.word_limit import LONGEST_WORD
 
-# Bounds the memory of a batch and keeps it in cache.
-LETTERS_PER_BATCH = 4096
+# Keeps a batch in cache.
+LETTERS_PER_BATCH = 512
 # Far above any sensible parser; a damaged file must not allocate gigabytes.
 MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
 MORPHEME_TABLES = ("begin", "inside", "end")
@@ -38,12 +37,12 @@ LARGEST_INTEGER = 31
 
 @dataclass(frozen=True)
 class Layer:
-    norm_before_attention: tuple[F32, F32]
-    qkv: tuple[F32, F32]
-    attended: tuple[F32, F32]
-    norm_before_hidden: tuple[F32, F32]
-    hidden: tuple[F32, F32]
-    output: tuple[F32, F32]
+    norm_before_attention: Norm
+    qkv: Linear
+    attended: Linear
+    norm_before_hidden: Norm
+    hidden: Linear
+    output: Linear
 
 
 class ParserTrees:
@@ -82,22 +81,49 @@ class ParserTrees:
         return LetterFeatures(self.characters, self.morphemes, max(map(len, self.morphemes), default=0))
 
     @cached_property
-    def _float32(self) -> dict[str, F32]:
-        arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in self.weights.items()}
-        for table in MORPHEME_TABLES:
-            if (factor := FACTOR.format(table)) in arrays:
-                arrays[table] *= arrays[factor]
-        return arrays
-
-    @cached_property
     def _layers(self) -> list[Layer]:
         return [
-            Layer(**{part: self._pair_of(f"layers.{n}.{part}") for part in Layer.__dataclass_fields__})
+            Layer(
+                norm_before_attention=self._norm(f"layers.{n}.norm_before_attention"),
+                qkv=self._linear(f"layers.{n}.qkv"),
+                attended=self._linear(f"layers.{n}.attended"),
+                norm_before_hidden=self._norm(f"layers.{n}.norm_before_hidden"),
+                hidden=self._linear(f"layers.{n}.hidden"),
+                output=self._linear(f"layers.{n}.output"),
+            )
             for n in range(number_of_layers(self.weights))
         ]
 
-    def _pair_of(self, name: str) -> tuple[F32, F32]:
-        return weight_and_bias(self._float32, name)
+    @cached_property
+    def _last_norm(self) -> Norm:
+        return self._norm("last_norm")
+
+    @cached_property
+    def _pair_hidden(self) -> Linear:
+        """The matrix that is applied to [h_p ; h_p+1], as one that is applied to every letter: D is what a letter
+        adds as the left one of a pair, then what it adds as the right one."""
+        left, right = np.split(self._float32("pair_hidden.weight"), 2, axis=1)
+        bias = self._float32("pair_hidden.bias")
+        return Linear.of(np.concatenate([left, right]), np.concatenate([bias, np.zeros_like(bias)]))
+
+    @cached_property
+    def _pair_score(self) -> Linear:
+        return self._linear("pair_score")
+
+    def _linear(self, name: str) -> Linear:
+        return Linear.of(self._float32(f"{name}.weight"), self._float32(f"{name}.bias"))
+
+    def _norm(self, name: str) -> Norm:
+        return Norm(self._float32(f"{name}.weight"), self._float32(f"{name}.bias"))
+
+    def _float32(self, name: str) -> F32:
+        return self.weights[name].astype(np.float32)
+
+    def _embeddings(self, name: str, rows: npt.NDArray[Any]) -> F32:
+        embeddings: F32 = self.weights[name][rows].astype(np.float32)
+        if (factor := FACTOR.format(name)) in self.weights:
+            embeddings *= self.weights[factor][rows]
+        return embeddings
 
     # ---- serialization
 
@@ -168,53 +194,36 @@ class ParserTrees:
         return np.concatenate([part for piece in scores for part in (above_all, piece)][1:])
 
     def _scores_of_equal_length(self, words: list[str], length: int) -> F32:
-        letters = len(words) * length
-        # Rows beyond the letters are padding.
-        x_ND = np.zeros((rows_in_tiles(letters), self._float32["letter"].shape[1]), dtype=np.float32)
-        x_ND[:letters] = self._float32["letter"][self.features.characters_in(words)]
-        from_start, from_end = self._float32["place_from_start"], self._float32["place_from_end"]
-        at = np.arange(length)
-        place_LD = (
-            from_start[np.minimum(at, len(from_start) - 1)] + from_end[np.minimum(at[::-1], len(from_end) - 1)]
-        )
-        x_ND[:letters].reshape(len(words), length, -1)[...] += place_LD
-        for width, first, row in self.features.morphemes_in(words):
-            # At most one morpheme of a given width begins at each letter, so the indices in `first` are distinct.
-            x_ND[first] += self._float32["begin"][row]
-            if width > 2:
-                inside_MD = self._float32["inside"][row]
-                for inner in range(1, width - 1):
-                    x_ND[first + inner] += inside_MD
-            x_ND[first + width - 1] += self._float32["end"][row]
+        x_ND = self._letter_embeddings(words, length)
         # Weights from an untrusted file may overflow; the caller checks the scores.
         with np.errstate(over="ignore", invalid="ignore"):
             for layer in self._layers:
-                x_ND += self._attend(layer, norm(x_ND, layer.norm_before_attention), len(words), length)
-                hidden = gelu(linear(norm(x_ND, layer.norm_before_hidden), layer.hidden))
-                x_ND += linear(hidden, layer.output)
-            x_ND = norm(x_ND, self._pair_of("last_norm"))
-            weight, bias = self._pair_of("pair_hidden")
-            d = x_ND.shape[-1]
-            # The matrix applied to [h_p ; h_p+1] is applied to h_p and h_p+1 separately.
-            hidden_ND = product(x_ND, weight[:d])
-            hidden_ND[:-1] += product(x_ND, weight[d:])[1:]
-            hidden_ND += bias
-            score_N = linear(gelu(hidden_ND), self._pair_of("pair_score"))[:letters, 0]
-            # The last letter of a word was paired with whatever follows it.
-            return score_N.reshape(len(words), length)[:, :-1]
+                qkv_ND = layer.qkv(layer.norm_before_attention(x_ND))
+                mixed_WLD = attention(qkv_ND.reshape(len(words), length, -1), self.heads)
+                x_ND += layer.attended(mixed_WLD.reshape(x_ND.shape))
+                x_ND += layer.output(gelu(layer.hidden(layer.norm_before_hidden(x_ND))))
+            x_ND = self._last_norm(x_ND)
+            left_WLD, right_WLD = np.split(self._pair_hidden(x_ND).reshape(len(words), length, -1), 2, axis=2)
+            hidden_WSD = left_WLD[:, :-1] + right_WLD[:, 1:]
+            score_S1 = self._pair_score(gelu(hidden_WSD.reshape(len(words) * (length - 1), -1)))
+            return score_S1.reshape(len(words), length - 1)
 
-    def _attend(self, layer: Layer, x_ND: F32, words: int, length: int) -> F32:
-        """Full self-attention over the letters of each word."""
-        letters = words * length
-        qkv = linear(x_ND, layer.qkv)[:letters].reshape(words, length, 3, self.heads, -1)
-        q_WHLd, k_WHLd, v_WHLd = qkv.transpose(2, 0, 3, 1, 4)
-        weight_WHLL = (q_WHLd * np.float32(q_WHLd.shape[-1] ** -0.5)) @ k_WHLd.transpose(0, 1, 3, 2)
-        weight_WHLL -= weight_WHLL.max(-1, keepdims=True)
-        np.exp(weight_WHLL, out=weight_WHLL)
-        weight_WHLL /= weight_WHLL.sum(-1, keepdims=True)
-        mixed_ND = np.zeros_like(x_ND)
-        mixed_ND[:letters] = (weight_WHLL @ v_WHLd).transpose(0, 2, 1, 3).reshape(letters, -1)
-        return linear(mixed_ND, layer.attended)
+    def _letter_embeddings(self, words: list[str], length: int) -> F32:
+        """The sums of all embeddings that belong to a letter, always added in the same order."""
+        x_ND = self._embeddings("letter", self.features.characters_in(words))
+        from_start = np.minimum(np.arange(length), len(self.weights["place_from_start"]) - 1)
+        place_LD = self._embeddings("place_from_start", from_start)
+        place_LD += self._embeddings("place_from_end", from_start[::-1])
+        x_ND.reshape(len(words), length, -1)[...] += place_LD
+        for width, first, row in self.features.morphemes_in(words):
+            # At most one morpheme of a given width begins at each letter, so the indices in `first` are distinct.
+            x_ND[first] += self._embeddings("begin", row)
+            if width > 2:
+                inside_MD = self._embeddings("inside", row)
+                for inner in range(1, width - 1):
+                    x_ND[first + inner] += inside_MD
+            x_ND[first + width - 1] += self._embeddings("end", row)
+        return x_ND
 
 
 def with_rounded_tables(weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
@@ -233,11 +242,6 @@ def with_rounded_tables(weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, np
 
 def batches(numbers: list[int], size: int) -> Iterator[list[int]]:
     return (numbers[start : start + size] for start in range(0, len(numbers), size))
-
-
-def weight_and_bias(weights: Mapping[str, F32], name: str) -> tuple[F32, F32]:
-    """The transposed weight matrix (for `x @ weight`) and the bias."""
-    return np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]
 
 
 def check_strings(characters: Sequence[str], morphemes: Sequence[str]) -> None:
