@@ -1,7 +1,6 @@
 // Text to ids: splitter, word table, and for words that are not in it trees and segmentation.
 #pragma once
 
-#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "count_trees.h"
 #include "lexicon.h"
+#include "parser.h"
 #include "segmenter.h"
 #include "word_table.h"
 
@@ -42,19 +42,37 @@ class TreeSource {
     virtual ~Scratch() = default;
   };
   virtual std::unique_ptr<Scratch> scratch() const = 0;
-  virtual void split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch& scratch) const = 0;
+  // Whether all scores are finite numbers.
+  virtual bool split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch& scratch) const = 0;
 };
 
 class CountSource : public TreeSource {
  public:
   explicit CountSource(CountTrees trees) : trees_(trees) {}
   std::unique_ptr<Scratch> scratch() const override { return std::make_unique<Scratch>(); }
-  void split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch&) const override {
+  bool split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch&) const override {
     trees_.split_scores(letters, n, scores);
+    return true;
   }
 
  private:
   CountTrees trees_;
+};
+
+class ParserSource : public TreeSource {
+ public:
+  // The parser must outlive this.
+  explicit ParserSource(const Parser& parser) : parser_(parser) {}
+  std::unique_ptr<Scratch> scratch() const override { return std::make_unique<OwnScratch>(); }
+  bool split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch& scratch) const override {
+    return parser_.split_scores(letters, n, scores, static_cast<OwnScratch&>(scratch).memory);
+  }
+
+ private:
+  struct OwnScratch : Scratch {
+    Parser::Scratch memory;
+  };
+  const Parser& parser_;
 };
 
 // Ids that are not zeroed before they are written.
@@ -233,12 +251,9 @@ class Encoder {
       }
     }
     if (!worker.scratch) worker.scratch = source_->scratch();
-    source_->split_scores(first, n, scores, *worker.scratch);
-    for (std::size_t i = 0; i + 1 < n; ++i) {
-      if (!std::isfinite(scores[i])) {
-        throw std::domain_error("the source of trees returned a score for '" + std::string(key, key_size) +
-                                "' that is not a finite number");
-      }
+    if (!source_->split_scores(first, n, scores, *worker.scratch)) {
+      throw std::domain_error("the source of trees returned a score for '" + std::string(key, key_size) +
+                              "' that is not a finite number");
     }
   }
 

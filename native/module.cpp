@@ -282,7 +282,9 @@ class PyEncoder {
     return Lexicon(text.data(), text.size(), lengths.data(), lengths.size(), depths.data(), depths.size());
   }
 
+  // A parser, or hashes and counts of n-grams.
   static std::unique_ptr<TreeSource> source_of(nb::handle source) {
+    if (nb::isinstance<Parser>(source)) return std::make_unique<ParserSource>(nb::cast<const Parser&>(source));
     const auto hashes = nb::cast<Array<std::uint64_t>>(source[0]), counts = nb::cast<Array<std::uint64_t>>(source[1]);
     if (hashes.size() != counts.size()) {
       throw std::invalid_argument("the number of n-gram hashes differs from the number of counts");
@@ -400,9 +402,12 @@ class PyEncoder {
 }  // namespace
 }  // namespace treetok
 
+void bind_parser(nb::module_& m);
+
 NB_MODULE(_core, m) {
   using treetok::PyEncoder;
   m.doc() = "The native core of treetok.";
+  bind_parser(m);
   nb::class_<PyEncoder>(m, "Encoder")
       .def(nb::init<int, nb::list, treetok::Array<std::uint8_t>, treetok::Array<std::int64_t>, std::int64_t,
                     std::uint32_t, nb::object, nb::object>(),
