@@ -29,12 +29,20 @@ class Lexicon {
       }
       starts_.push_back(std::uint32_t(at));
       first_split_.push_back(std::uint32_t(split));
-      for (std::size_t character = 0; character < length && at < bytes; ++character) {
+      const std::size_t start = at;
+      for (std::size_t left = length; left > 0 && at < bytes;) {
+        const std::size_t eight = left >= 8 && bytes - at >= 8 && are_ascii(text + at) ? 8 : 0;
+        if (eight) {
+          at += 8;
+          left -= 8;
+          continue;
+        }
         for (++at; at < bytes && continues_character(text[at]); ++at) {
         }
-        // A word that the text ends in is found below: it has fewer splits than characters say.
-        if (character > 0) ++split;
+        --left;
       }
+      // The text may have ended: then there are fewer splits than the lengths say.
+      if (at > start) split += count_characters(text + start, at - start) - 1;
     }
     std::size_t expected = 0;
     for (std::size_t word = 0; word < words; ++word) expected += lengths[word] - 1u;

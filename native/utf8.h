@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 // For what is rare, so that what is frequent stays small.
@@ -37,6 +38,13 @@ inline char32_t next_character(const Byte*& at) {
 }
 
 inline bool continues_character(Byte byte) { return (byte & 0xC0) == 0x80; }
+
+// Whether eight bytes are all ASCII.
+inline bool are_ascii(const Byte* eight) {
+  std::uint64_t bytes;
+  std::memcpy(&bytes, eight, 8);
+  return (bytes & 0x8080808080808080) == 0;
+}
 
 inline std::size_t count_characters(const Byte* text, std::size_t bytes) {
   std::size_t count = 0;
@@ -79,6 +87,10 @@ inline std::string to_utf8(const std::u32string& characters) {
 inline std::size_t first_invalid(const Byte* text, std::size_t bytes) {
   std::size_t i = 0;
   while (i < bytes) {
+    if (bytes - i >= 8 && are_ascii(text + i)) {
+      i += 8;
+      continue;
+    }
     const Byte first = text[i];
     if (first < 0x80) {
       ++i;

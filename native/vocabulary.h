@@ -28,6 +28,7 @@ class PieceTable {
     std::size_t slots = 16;
     while (slots < pieces * 2) slots *= 2;
     slots_.assign(slots, Slot{});
+    entries_.reserve(pieces);
   }
 
   const Piece* find(std::string_view string) const {
@@ -207,8 +208,22 @@ class Vocabulary {
     return changed;
   }
 
+  static bool is_ascii(const std::string& token) {
+    for (char byte : token) {
+      if (Byte(byte) >= 0x80) return false;
+    }
+    return true;
+  }
+
   // A space and letters, of which the first or all become capitals.
   static std::string capitalised(const std::string& token, bool all) {
+    if (is_ascii(token)) {
+      std::string changed = token;
+      for (std::size_t i = 1; i < (all ? token.size() : 2); ++i) {
+        if (token[i] >= 'a' && token[i] <= 'z') changed[i] = char(token[i] - 32);
+      }
+      return changed;
+    }
     std::string changed(1, ' ');
     const auto* at = reinterpret_cast<const Byte*>(token.data()) + 1;
     const auto* end = reinterpret_cast<const Byte*>(token.data()) + token.size();
@@ -222,6 +237,16 @@ class Vocabulary {
 
   // Which markers change a token.
   static std::uint8_t changes_of(const std::string& token) {
+    if (token.size() <= LEAST_LETTERS_FOR_MARKERS || token[0] != ' ') return 0;
+    if (is_ascii(token)) {
+      bool has_upper = false;
+      for (std::size_t i = 1; i < token.size(); ++i) {
+        const bool is_upper = token[i] >= 'A' && token[i] <= 'Z';
+        if (!is_upper && !(token[i] >= 'a' && token[i] <= 'z')) return 0;
+        has_upper = has_upper || is_upper;
+      }
+      return has_upper ? JOIN : JOIN | CAP | UPPERCASE;
+    }
     const auto word = to_characters(reinterpret_cast<const Byte*>(token.data()), token.size());
     if (word.size() <= LEAST_LETTERS_FOR_MARKERS || word[0] != U' ') return 0;
     const std::u32string letters = word.substr(1);

@@ -159,7 +159,9 @@ def test_topmost_splits_are_word_boundaries(uncased, lossless):
 @pytest.mark.parametrize("name", ["lossless", "uncased", "en", "en-uncased"])
 def test_tree_is_what_segmentation_follows(name, request, monkeypatch):
     """Without post-merge, every piece is a span of the tree."""
-    tokenizer = TreeTokenizer.load(name) if name.startswith("en") else request.getfixturevalue(name)
+    loaded = TreeTokenizer.load(name) if name.startswith("en") else request.getfixturevalue(name)
+    monkeypatch.setenv("TREETOK_NATIVE", "0")
+    tokenizer = TreeTokenizer(loaded.state)
     monkeypatch.setattr("treetok.segment.Segmenter.post_merge", lambda self, pieces: pieces)
     # Some are in the lexicon, some are not, and some are several words.
     words = ["misunderstanding", "rainforests", "carelessness", "lighthouses", "walking", "unquixotically"]
@@ -292,7 +294,7 @@ def test_threads_share_out_the_unseen_words_of_a_batch():
 
 def test_a_large_batch_is_encoded_in_parts(monkeypatch):
     expected = counting_tokenizer()[0].encode_batch(TEXTS, allowed_special="all")
-    monkeypatch.setattr("treetok.tokenizer.CHARACTERS_AT_ONCE", 20)
+    monkeypatch.setattr("treetok.reference_encoder.CHARACTERS_AT_ONCE", 20)
     tokenizer, source = counting_tokenizer()
     assert tokenizer.encode_batch(TEXTS, allowed_special="all") == expected
     assert [sorted(words) for words in source.calls] == [["again", "unseen"], ["again", "more", "unseen"]]
@@ -341,11 +343,12 @@ def test_threads_agree(sample_text):
 
 
 def test_the_word_cache_is_bounded(monkeypatch):
+    monkeypatch.setenv("TREETOK_NATIVE", "0")
     monkeypatch.setattr("treetok.word_encoder.MAX_CACHED_WORDS", 10)
     tokenizer = TreeTokenizer.load("en")
     text = "many different words stand in this one long sentence about nothing in particular"
     assert tokenizer.decode(tokenizer.encode(text)) == text
-    assert not tokenizer._words._cache
+    assert not tokenizer._encoder._words._cache
 
 
 def test_pickle_gives_the_same_tokenizer(lossless, uncased, sample_text):

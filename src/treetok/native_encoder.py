@@ -11,7 +11,7 @@ from treetok.markers import Marker
 from treetok.segment import COST_PER_TOKEN
 from treetok.sources import CountTrees, ParserTrees
 from treetok.token_entropy import entropies_of
-from treetok.token_table import UNKNOWN, byte_name
+from treetok.token_table import UNKNOWN, Entry, byte_name
 from treetok.tokenizer_state import TokenizerState
 
 # TREETOK_NATIVE=0 chooses the reference, to compare the two.
@@ -66,22 +66,21 @@ def native_source(source: CountTrees | ParserTrees) -> Any:
 
 def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:
     """Names, kinds and costs of all tokens, in the order of their ids. The cost of a byte is the byte."""
-    entries, counts = zip(*state.entries, strict=True) if state.entries else ((), ())
-    kinds = np.fromiter(
-        (
-            PIECE if isinstance(e, str) else FIRST_MARKER + e - min(Marker) if e >= min(Marker) else BYTE
-            for e in entries
-        ),
-        dtype=np.uint8,
-        count=len(entries),
-    )
-    costs = np.fromiter(counts, dtype=np.int64, count=len(entries))
+    entries = [entry for entry, _ in state.entries]
+    kinds = np.array([PIECE if type(entry) is str else kind_of(entry) for entry in entries], dtype=np.uint8)
+    costs = np.array([count for _, count in state.entries], dtype=np.int64)
     is_piece = kinds == PIECE
     costs[is_piece] = entropies_of(costs[is_piece]) + (COST_PER_TOKEN if state.fewest_tokens else 0)
+    names: list[Any] = entries
     for at in np.flatnonzero(~is_piece).tolist():
-        costs[at] = int(entries[at])
-    names = [e if isinstance(e, str) else e.token if isinstance(e, Marker) else byte_name(e) for e in entries]
+        entry = entries[at]
+        costs[at] = int(entry)
+        names[at] = entry.token if isinstance(entry, Marker) else byte_name(int(entry))
     for name, number in sorted(state.special_tokens.items(), key=lambda item: item[1]):
         names.insert(number, name)
         kinds, costs = np.insert(kinds, number, SPECIAL), np.insert(costs, number, 0)
     return names, kinds, costs
+
+
+def kind_of(entry: Entry) -> int:
+    return FIRST_MARKER + entry - min(Marker) if isinstance(entry, Marker) else BYTE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from treetok.errors import TreetokError
@@ -37,19 +37,46 @@ def base_entries(byte_fallback: bool) -> list[Entry]:
     return [*map(chr, ASCII), *HIGH_BYTES] if byte_fallback else []
 
 
+def check_entries(entries: Sequence[Entry], special_tokens: Mapping[str, int], byte_fallback: bool) -> None:
+    """Raise TreetokError if these cannot be the tokens of a tokenizer."""
+    ordinary = set(entries)
+    size = len(entries) + len(special_tokens)
+    for name in special_tokens:
+        if name in ordinary or is_base_name(name):
+            raise TreetokError(f"{name!r} is both a special and an ordinary token")
+    taken = set(special_tokens.values())
+    if len(taken) < len(special_tokens) or any(not 0 <= number < size for number in taken):
+        raise TreetokError(f"the ids of special tokens must be distinct and between 0 and {size - 1}")
+    if len(ordinary) < len(entries):
+        raise TreetokError("a token appears twice in the vocabulary")
+    if ordinary.intersection(Marker):
+        check_markers(ordinary, special_tokens, byte_fallback)
+    for entry in base_entries(byte_fallback):
+        if entry not in ordinary:
+            missing = f"the byte {byte_name(entry)}" if isinstance(entry, int) else f"the character {entry!r}"
+            raise TreetokError(f"the vocabulary is missing {missing}")
+    if not byte_fallback and UNKNOWN not in special_tokens:
+        raise TreetokError(f"the vocabulary is missing the special token {UNKNOWN}")
+
+
+def check_markers(entries: Collection[Entry], special_tokens: Mapping[str, int], byte_fallback: bool) -> None:
+    if not all(marker in entries for marker in Marker):
+        raise TreetokError(f"the vocabulary has some of the markers, not all: {', '.join(MARKERS)}")
+    if not byte_fallback:
+        raise TreetokError("the vocabulary has markers, but tokens of this profile have no spaces to take away")
+    for name in MARKERS:
+        if name in special_tokens or name in entries:
+            raise TreetokError(f"{name!r} is a marker, and cannot be another token")
+
+
 class TokenTable:
     """Tokens by id and ids by token. Special tokens get the given ids; other tokens fill the rest in order."""
 
     def __init__(self, entries: Sequence[Entry], special_tokens: Mapping[str, int], byte_fallback: bool) -> None:
+        check_entries(entries, special_tokens, byte_fallback)
         self.special_tokens = dict(special_tokens)
         size = len(entries) + len(special_tokens)
         taken = set(special_tokens.values())
-        ordinary = set(entries)
-        for name in special_tokens:
-            if name in ordinary or is_base_name(name):
-                raise TreetokError(f"{name!r} is both a special and an ordinary token")
-        if len(taken) < len(special_tokens) or any(not 0 <= number < size for number in taken):
-            raise TreetokError(f"the ids of special tokens must be distinct and between 0 and {size - 1}")
         free = [number for number in range(size) if number not in taken]
         self.names: list[str] = [""] * size
         self.bytes: list[bytes] = [b""] * size
@@ -74,32 +101,8 @@ class TokenTable:
                 self.lengths[number] = len(entry)
         for name, number in special_tokens.items():
             self.names[number], self.bytes[number] = name, name.encode()
-        if len(ordinary) < len(entries):
-            raise TreetokError("a token appears twice in the vocabulary")
-        if self.id_of_marker:
-            self._check_markers(byte_fallback)
-        if byte_fallback:
-            for byte in ASCII:
-                if chr(byte) not in self.id_of_piece:
-                    raise TreetokError(f"the vocabulary is missing the character {chr(byte)!r}")
-            for byte in HIGH_BYTES:
-                if byte not in self.id_of_byte:
-                    raise TreetokError(f"the vocabulary is missing the byte {byte_name(byte)}")
-        elif UNKNOWN not in special_tokens:
-            raise TreetokError(f"the vocabulary is missing the special token {UNKNOWN}")
         self.byte_fallback = byte_fallback
         self.id_of_name = {name: number for number, name in enumerate(self.names)} | self.special_tokens
-
-    def _check_markers(self, byte_fallback: bool) -> None:
-        if len(self.id_of_marker) < len(Marker):
-            raise TreetokError(f"the vocabulary has some of the markers, not all: {', '.join(MARKERS)}")
-        if not byte_fallback:
-            raise TreetokError(
-                "the vocabulary has markers, but tokens of this profile have no spaces to take away"
-            )
-        for name in MARKERS:
-            if name in self.special_tokens or name in self.id_of_piece:
-                raise TreetokError(f"{name!r} is a marker, and cannot be another token")
 
     def __len__(self) -> int:
         return len(self.names)

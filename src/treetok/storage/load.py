@@ -25,7 +25,7 @@ from treetok.storage.atomic import ARRIVING, find_file
 from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.vocab_tsv import unescape_token
 from treetok.text import Profile, profile_named
-from treetok.token_table import Entry
+from treetok.token_table import Entry, check_entries
 from treetok.tokenizer_state import TokenizerState
 
 LONGEST_HEAD = 16 << 20
@@ -131,8 +131,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         profile.name, profile.version, entries, special_tokens, lexicon, source, fewest_tokens, settings, card
     )
     with naming_directory(directory):
-        # Raises if the tokens are not distinct.
-        _ = state.table
+        check_entries([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
     return state
 
 
@@ -245,24 +244,46 @@ def read_card(path: Path) -> str | None:
 def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]]:
     if content is None:
         raise TreetokError(f"{path} is missing")
-    entries: list[tuple[Entry, int]] = []
     try:
-        lines = content.decode().split("\n")
+        text = content.decode()
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
-    if lines.pop() != "":
+    if text and text[-1] != "\n":
         raise TreetokError(f"{path} is damaged: its last line is incomplete")
+    entries = entries_at_once(text) or entries_by_line(text.split("\n")[:-1], path)
+    if sum(count for _, count in entries) >= LARGEST_TOTAL:
+        raise TreetokError(f"{path} is damaged: its counts are too large")
+    return entries
+
+
+def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
+    """The entries of a vocabulary of which every line is a token, a tab and a count; else None."""
+    cells = text.replace("\n", "\t").split("\t")
+    tokens, counts = cells[:-1:2], cells[1::2]
+    digits = "".join(counts)
+    if "".join(map("%s\t%s\n".__mod__, zip(tokens, counts, strict=False))) != text or not (
+        digits.isascii() and digits.isdigit() and all(0 < len(count) <= LONGEST_COUNT for count in counts)
+    ):
+        return None
+    try:
+        # Most tokens are not escaped.
+        plain = [unescape_token(token) if "\\" in token or not token else token for token in tokens]
+    except ValueError:
+        return None
+    return list(zip(plain, map(int, counts), strict=True))
+
+
+def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
+    """The same, line by line; the error names the line at fault."""
+    entries: list[tuple[Entry, int]] = []
     for number, line in enumerate(lines, start=1):
         token, tab, count = line.partition("\t")
         try:
             if not tab or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
                 raise ValueError("expected a token and a count")
-            # Fast path: most tokens are not escaped.
-            entries.append((unescape_token(token) if "\\" in token or not token else token, int(count)))
+            entries.append((unescape_token(token), int(count)))
         except ValueError as error:
             raise TreetokError(f"{path}, line {number}: {error}") from None
-    if sum(count for _, count in entries) >= LARGEST_TOTAL:
-        raise TreetokError(f"{path} is damaged: its counts are too large")
     return entries
 
 
