@@ -1,10 +1,11 @@
 """Time and memory of counting the words of a corpus, beside duckdb, on one core and a process for each.
 
-python benchmarks/counting.py CORPUS [--megabytes 100] [--rounds 3]
+python benchmarks/counting.py CORPUS [--megabytes 100] [--rounds 3] [--out results/performance/counting.json]
 
 The lines of the text are written to a plain file first: decompression is not measured. duckdb splits them at
 spaces, or at whitespace with a regular expression, and groups the words. That is less work than profiles do, which
-normalise words and split off punctuation. Rounds are interleaved; the best and the median are shown.
+normalise words and split off punctuation. Seconds are processor time, which other programs hardly change. Rounds
+are interleaved; the best and the median are shown.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,11 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from encoder_process import ONE_THREAD
+from process_memory import peak_bytes
 from text_lines import write_lines
 from treetok.cli.script_errors import run
 from treetok.corpus import count_words
 from treetok.evaluate.report import aligned
 from treetok.text import PROFILES, profile_named
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "experiments"))
+from result_files import save
 
 SPLITS = {
     "string_split": "string_split(line, ' ')",
@@ -72,7 +76,7 @@ CASES |= {f"duckdb, {name}": (count_with_duckdb, name) for name in SPLITS}
 
 def run_case(case: str, path: Path) -> dict[str, Any]:
     count, how = CASES[case]
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         words, types = count(path, how)
     except ImportError as error:
@@ -80,8 +84,8 @@ def run_case(case: str, path: Path) -> dict[str, Any]:
     return {
         "words": words,
         "types": types,
-        "seconds": time.perf_counter() - start,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "seconds": time.process_time() - start,
+        "peak": peak_bytes() / 1e9,
     }
 
 
@@ -106,6 +110,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--megabytes", type=float, default=100.0)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="JSON, for experiments/write_results.py")
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
@@ -119,7 +124,10 @@ def main() -> None:
             for case in CASES:
                 rounds[case].append(in_own_process(case, path))
     heading = [f"{megabytes:.1f} MB, one core", "words", "types", "best, MB/s", "median, MB/s", "peak, GB"]
-    print(aligned([heading, *(row_of(case, figures, megabytes) for case, figures in rounds.items())]))
+    grid = [heading, *(row_of(case, figures, megabytes) for case, figures in rounds.items())]
+    print(aligned(grid))
+    if options.out:
+        save(options.out, "Counting words", grid=grid)
 
 
 if __name__ == "__main__":

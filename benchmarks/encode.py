@@ -6,7 +6,7 @@ vocabulary of byte-level BPE, and their ids are compared. Then the first touch: 
 library, load its tokenizer and encode lines that it has not seen, in rounds as well.
 
 PYTHONPATH=src python benchmarks/encode.py --text wiki.test.raw --text PART2 --megabytes 10 --train-text PART1 \\
-    --first-touch PART2 --cache DIR --out results/encode.json --plot docs/encode-speed.svg
+    --first-touch PART2 --cache DIR --out results/performance/encode.json --plot docs/encode-speed.svg
 
 The other libraries: pip install 'treetok[bench]'. What is not installed, or cannot load, is listed as missing.
 """
@@ -78,20 +78,16 @@ def measure_text(processes: dict[str, EncoderProcess], path: Path, figures: Text
     tasks = {name: process.ask(what="read", path=str(path))["tasks"] for name, process in processes.items()}
     compare_ids(processes, figures)
     figures.seconds = {name: {task: [] for task in tasks[name]} for name in processes}
-    wall, processor = dict.fromkeys(processes, 0.0), dict.fromkeys(processes, 0.0)
+    figures.processor_seconds = {name: {task: [] for task in tasks[name]} for name in processes}
     for number in range(rounds + 1):
         for task in (*TASKS, "two threads"):
             for name in rotated(list(processes), number):
                 if task not in tasks[name]:
                     continue
                 took = processes[name].ask(what="encode", task=task)
-                if number == 0:
-                    continue
-                figures.seconds[name][task].append(took["seconds"])
-                if task != "two threads":
-                    wall[name] += took["seconds"]
-                    processor[name] += took["CPU seconds"]
-    figures.processor_share = {name: processor[name] / wall[name] for name in processes}
+                if number:
+                    figures.seconds[name][task].append(took["seconds"])
+                    figures.processor_seconds[name][task].append(took["CPU seconds"])
 
 
 def start(libraries: Sequence[str], folder: Path, missing: dict[str, str]) -> dict[str, EncoderProcess]:
@@ -160,6 +156,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--first-touch", type=Path, help="text for fresh processes (default: the last text)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="fresh processes of each library (default: 3)")
+    parser.add_argument(
+        "--clock", choices=("wall", "processor"), default="wall", help="processor: for a machine with other work"
+    )
     parser.add_argument("--only", help=f"libraries, separated by commas (default: {','.join(LIBRARIES)})")
     parser.add_argument("--out", type=Path, required=True, help="JSON, for experiments/write_results.py")
     parser.add_argument("--plot", type=Path, help="SVG")
@@ -193,7 +192,7 @@ def main() -> None:
             stack.callback(process.close)
         for number, source in enumerate(options.text):
             path = folder / f"text-{number}"
-            figures = TextFigures(source.name, *write_lines(source, path, options.megabytes))
+            figures = TextFigures(source.name, *write_lines(source, path, options.megabytes), options.clock)
             measure_text(processes, path, figures, options.rounds)
             texts.append(figures)
 
@@ -204,8 +203,9 @@ def main() -> None:
 
     tables = []
     for figures in texts:
-        what = f"{figures.name}, {figures.megabytes:.1f} MB, {figures.lines} lines, {options.rounds} rounds"
-        tables.append({"title": f"Warm caches: {what}", "grid": speed_grid(figures)})
+        what = f"{figures.name}, {figures.megabytes:.1f} MB, {figures.lines} lines"
+        how = f"{options.rounds} rounds, {options.clock} time"
+        tables.append({"title": f"Warm caches: {what}, {how}", "grid": speed_grid(figures)})
         tables.append({"title": f"Ratios: {figures.name}", "grid": ratio_grid(figures)})
         tables.append({"title": f"Threads: {figures.name}", "grid": threads_grid(figures)})
     what = f"{unseen.name}, {size:.1f} MB, {lines} lines, {options.repeats} processes each"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from encoders import LIBRARIES
+from process_memory import resident_bytes
 
 # One thread each, whatever a library computes with. Set before anything is imported.
 ONE_THREAD = {
@@ -92,15 +93,6 @@ class EncoderProcess:
 
 def read_lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")
-
-
-def resident_bytes() -> int:
-    """Resident memory of this process; 0 where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager

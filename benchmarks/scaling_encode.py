@@ -3,7 +3,7 @@ with the number of words that the tokenizer does not know. Every size is measure
 thread.
 
 PYTHONPATH=src python benchmarks/scaling_encode.py TEXT [--model en] [--text-megabytes 1 10 100]
-    [--word-kilobytes 10 100 1000] [--line-megabytes 200] [--unknown-words 1000000] [--out results/scaling.json]
+    [--word-kilobytes 10 100 1000] [--line-megabytes 200] [--unknown-words 1000000] [--out FILE]
 
 text: lines, from the start once more if there are too few. one line: the same, with spaces for line breaks. one
 word: random syllables. unknown words: distinct ones of random syllables, 100 on a line.
@@ -15,19 +15,18 @@ when the ids are gone.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import multiprocessing
 import os
 import random
-import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from encoder_process import ONE_THREAD, read_lines, resident_bytes
+from encoder_process import ONE_THREAD, read_lines
+from process_memory import forget_peak, peak_bytes, resident_bytes
 from text_lines import lines_of
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
@@ -86,21 +85,6 @@ CASES: dict[str, tuple[Callable[[Path, Path, float], None], str]] = {
 
 
 # ---- measuring
-
-
-def forget_peak() -> None:
-    """Let the peak memory of this process begin anew, where the system can."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
-def peak_bytes() -> int:
-    """The most memory this process had. Where the system only has `ru_maxrss`, that of the parent may be in it."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        return 1024 * int(status.partition("VmHWM:")[2].split()[0])
-    except (OSError, IndexError):
-        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def measure(model: str, path: Path) -> list[str]:
