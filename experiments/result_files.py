@@ -42,4 +42,5 @@ def command_line() -> str:
         return Path(part).is_absolute() or ".." in Path(part).parts
 
     arguments = [Path(part).name if is_elsewhere(part) else part for part in sys.argv[1:]]
-    return shlex.join(["python", f"experiments/{Path(sys.argv[0]).name}", *arguments])
+    script = Path(sys.argv[0]).resolve()
+    return shlex.join(["python", f"{script.parent.name}/{script.name}", *arguments])

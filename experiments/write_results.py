@@ -32,7 +32,10 @@ def block_of(name: str, result: dict[str, Any]) -> str:
     if "comparison" in result:
         parts.append(markdown(from_plain_data(result["comparison"])))
     else:
-        parts += [markdown_grid(result["grid"]), ""]
+        for table in result.get("tables", ()):
+            parts += [f"**{table['title']}**", "", markdown_grid(table["grid"]), ""]
+        if "tables" not in result:
+            parts += [markdown_grid(result["grid"]), ""]
         parts += [f"* {what}: {note}" for what, note in result.get("notes", {}).items()]
         parts += [""] if result.get("notes") else []
     return "\n".join([*parts, f"<!-- end {name} -->"])
