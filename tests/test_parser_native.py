@@ -85,7 +85,9 @@ def test_random_parsers(seed, heads, per_head, hidden, layers, morphemes, intege
 
 
 @needs_core
-@pytest.mark.parametrize("name", ["begin", "letter", "layers.0.qkv.weight", "layers.1.hidden.weight", "pair_score.weight"])
+@pytest.mark.parametrize(
+    "name", ["begin", "letter", "layers.0.qkv.weight", "layers.1.hidden.weight", "pair_score.weight"]
+)
 @pytest.mark.parametrize("value", [0, 6e-8, 65504])
 def test_unusual_weights(name, value):
     """All zeros, the smallest and the largest numbers of 16 bits."""

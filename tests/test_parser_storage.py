@@ -20,15 +20,14 @@ from treetok.sources.parser import (
     expected_shapes,
     with_rounded_tables,
 )
+from treetok.sources.parser_layers import product
 from treetok.text.word_limit import LONGEST_WORD
 
 CHARACTERS, MORPHEMES = list("abcdefghijklmnopqrstuvwxyzß"), ["ed", "er", "ing", "jump", "un", "walk"]
 WORDS = {stem + ending: 5 for stem in ("walk", "jump", "look") for ending in ("", "s", "ed", "ing", "er")}
 
 
-def random_parser(
-    seed=0, characters=CHARACTERS, morphemes=MORPHEMES, dimension=8, hidden=12, layers=2, heads=2
-):
+def random_parser(seed=0, characters=CHARACTERS, morphemes=MORPHEMES, dimension=8, hidden=12, layers=2, heads=2):
     """An untrained parser, with the shapes that ParserTrees expects."""
     rng = np.random.default_rng(seed)
     sizes = {"last_norm.weight": (dimension,), "pair_hidden.bias": (hidden,), "place_from_start": (5, dimension)}
@@ -64,6 +63,24 @@ def test_scores_depend_neither_on_other_words_nor_on_threads_nor_on_the_machine(
         )
         outputs.update(run.stdout.split())
     assert len(outputs) == 1
+
+
+def test_products_are_those_of_matrices_in_tiles_too_small_for_threads(monkeypatch):
+    sizes = []
+
+    def matmul(x, weight, out):
+        sizes.append(x.shape[-2] * x.shape[-1] * weight.shape[-1])
+        out[...] = x @ weight
+
+    rng = np.random.default_rng(0)
+    for n, k, d in ((64, 128, 384), (61, 256, 100), (3, 5, 1), (9, 4096, 30)):
+        x, weight = (rng.integers(-9, 9, size=shape).astype(np.float32) for shape in ((n, k), (k, d)))
+        assert np.array_equal(product(x, weight), x @ weight)
+        with monkeypatch.context() as patch:
+            patch.setattr("treetok.sources.parser_layers.np.matmul", matmul)
+            assert np.array_equal(product(x, weight), x @ weight)
+    # OpenBLAS uses threads for more.
+    assert max(sizes) <= 1 << 18
 
 
 def rounded(parser):

@@ -1,7 +1,7 @@
 """Trees from the light parser, in pure numpy: a small transformer over the letters of a word.
 
-Tested to give the same scores as `treetok.model.network.parser`. Weights are stored in 16 bits and used in 32; the
-morpheme embeddings, which are most of the weights, may be stored as small integers with one scale per morpheme.
+Tested to give nearly the same scores as `treetok.model.network.parser`. Weights are stored in 16 bits; morpheme
+embeddings, which are most of the weights, may be stored as small integers with one scale per morpheme.
 
 Its arithmetic is that of integers (`parser_layers.py`), so that the scores of a word depend neither on the machine
 nor on the other words of a call. `native/parser.h` is the same parser in C++, tested to give the same bits.

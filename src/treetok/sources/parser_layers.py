@@ -27,6 +27,10 @@ WEIGHT_LIMIT = 2047
 SOFTMAX_LIMIT = 1023
 VALUE_LIMIT = 2047
 NORM_EPSILON = 1e-5
+# OpenBLAS computes a product of at most this many multiplications in the calling thread. Its other threads are no
+# use for matrices as small as ours, and waiting for them takes many times as long when the cores are busy.
+MULTIPLICATIONS_PER_TILE = 1 << 18
+ROWS_PER_TILE = 8
 # Stands in for the largest value of a row of zeros.
 TINY = np.float32(1e-30)
 # Adding this number rounds to an integer, which is then found in the lowest bits.
@@ -52,7 +56,8 @@ def largest_size(x: F32) -> F32:
     """The largest absolute value of each row. Positive numbers are in the order of their bits, and the largest of
     integers is found faster."""
     bits = (x.view(np.int32) & np.int32(0x7FFFFFFF)).max(-1, keepdims=True)
-    return np.maximum(bits.view(np.float32), TINY)
+    largest: F32 = np.maximum(bits.view(np.float32), TINY)
+    return largest
 
 
 def quantized(x_NK: F32, limit: int) -> tuple[F32, F32]:
@@ -61,6 +66,20 @@ def quantized(x_NK: F32, limit: int) -> tuple[F32, F32]:
     integers_NK: F32 = x_NK * (np.float32(limit) / largest_N1)
     np.rint(integers_NK, out=integers_NK)
     return integers_NK, largest_N1 / np.float32(limit)
+
+
+def product(x_NK: F32, weight_KD: F32) -> F32:
+    """`x_NK @ weight_KD`, in tiles that are too small to be divided among threads."""
+    (n, k), d = x_NK.shape, weight_KD.shape[1]
+    columns = max(1, MULTIPLICATIONS_PER_TILE // (ROWS_PER_TILE * k))
+    y_ND = np.empty((n, d), dtype=np.float32)
+    whole = n - n % ROWS_PER_TILE
+    x_tiles, y_tiles = x_NK[:whole].reshape(-1, ROWS_PER_TILE, k), y_ND[:whole].reshape(-1, ROWS_PER_TILE, d)
+    for start in range(0, d, columns):
+        part = slice(start, start + columns)
+        np.matmul(x_tiles, weight_KD[:, part], out=y_tiles[:, :, part])
+        np.matmul(x_NK[whole:], weight_KD[:, part], out=y_ND[whole:, part])
+    return y_ND
 
 
 @dataclass(frozen=True)
@@ -83,7 +102,7 @@ class Linear:
 
     def __call__(self, x_NK: F32) -> F32:
         integers_NK, step_N1 = quantized(x_NK, INPUT_LIMIT)
-        y_ND: F32 = integers_NK @ self.weight_KD
+        y_ND = product(integers_NK, self.weight_KD)
         y_ND *= step_N1
         y_ND *= self.step_D
         y_ND += self.bias_D
@@ -100,12 +119,12 @@ class Norm:
     def __call__(self, x_ND: F32) -> F32:
         d = x_ND.shape[1]
         integers_ND, step_N1 = quantized(x_ND, limit_of_squares(d))
-        sum_N1 = (integers_ND @ np.ones((d, 1), dtype=np.float32)).astype(np.float64)
-        squares_N1 = np.vecdot(integers_ND, integers_ND)[:, None].astype(np.float64)
-        step_of_sum_N1 = step_N1 / np.float64(d)
+        sum_N1 = np.einsum("nd->n", integers_ND)[:, None].astype(np.float64)
+        squares_N1 = np.einsum("nd,nd->n", integers_ND, integers_ND)[:, None].astype(np.float64)
+        step_of_sum_N1 = step_N1.astype(np.float64) / d
         variance_N1 = (squares_N1 * d - sum_N1 * sum_N1) * (step_of_sum_N1 * step_of_sum_N1)
         factor_N1 = 1 / np.sqrt(variance_N1 + NORM_EPSILON)
-        y_ND = x_ND - (sum_N1 * step_of_sum_N1).astype(np.float32)
+        y_ND: F32 = x_ND - (sum_N1 * step_of_sum_N1).astype(np.float32)
         y_ND *= factor_N1.astype(np.float32)
         y_ND *= self.weight_D
         y_ND += self.bias_D
@@ -163,6 +182,6 @@ def attention(qkv_WLD: F32, heads: int) -> F32:
     weight_WHLL = power_of_two(score_WHLL)
     weight_WHLL *= np.float32(SOFTMAX_LIMIT)
     np.rint(weight_WHLL, out=weight_WHLL)
-    mixed_WHLd = weight_WHLL @ v_WHLd
+    mixed_WHLd: F32 = weight_WHLL @ v_WHLd
     mixed_WHLd *= v_WH11 / weight_WHLL.sum(-1, keepdims=True)
     return mixed_WHLd.transpose(0, 2, 1, 3).reshape(words, length, -1)
