@@ -8,7 +8,7 @@ library, load its tokenizer and encode the lines of a text once, in rounds as we
 PYTHONPATH=src python benchmarks/encode.py --text wiki.test.raw --text PART2 --megabytes 10 --train-text PART1 \\
     --first-touch PART2 --cache DIR --out results/performance/encode.json --plot docs/encode-speed.svg
 
-The other libraries: pip install 'treetok[bench]'. What is not installed, or cannot load, is listed as missing.
+The other libraries: pip install -e '.[bench]'. What is not installed, or cannot load, is listed as missing.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ def why_not_native(state: TokenizerState | None = None) -> str | None:
         return "it was installed without a compiler"
     if state is not None and not isinstance(state.source, CountTrees | ParserTrees):
         return "its source of trees is a Python object"
+    if state is not None and type(state) is not TokenizerState:
+        return "it segments words in a way of its own"
     return None
 
 
