@@ -1,18 +1,21 @@
-"""The native core: the same as `reference_encoder`, in C++, with the words of a tokenizer's own sources of trees."""
+"""The native core: does what `reference_encoder` does, in C++."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treetok.markers import Marker
 from treetok.segment import COST_PER_TOKEN
-from treetok.sources import CountTrees, ParserTrees
+from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.token_entropy import entropies_of
 from treetok.token_table import UNKNOWN, Entry, byte_name
 from treetok.tokenizer_state import TokenizerState
+
+if TYPE_CHECKING:
+    from treetok import _core
 
 # TREETOK_NATIVE=0 chooses the reference, to compare the two.
 SWITCH = "TREETOK_NATIVE"
@@ -30,7 +33,7 @@ def why_not_native(state: TokenizerState | None = None) -> str | None:
     if os.environ.get(SWITCH) == "0":
         return f"{SWITCH} is 0"
     try:
-        from treetok import _core  # noqa: F401
+        import treetok._core  # noqa: F401
     except ImportError:
         return "it was installed without a compiler"
     if state is not None and not isinstance(state.source, CountTrees | ParserTrees):
@@ -40,15 +43,15 @@ def why_not_native(state: TokenizerState | None = None) -> str | None:
     return None
 
 
-def native_encoder(state: TokenizerState) -> Any:
-    """The native encoder of a tokenizer; None if there is no native core, or trees come from a Python object."""
+def native_encoder(state: TokenizerState) -> _core.Encoder | None:
+    """The native encoder of a tokenizer; None if `why_not_native`."""
     if why_not_native(state) is not None:
         return None
-    from treetok import _core
+    import treetok._core as core
 
     names, kinds, costs = tokens_of(state)
     lexicon = state.lexicon
-    return _core.Encoder(
+    return core.Encoder(
         PROFILES[state.profile, state.profile_version],
         names,
         kinds,
@@ -60,10 +63,14 @@ def native_encoder(state: TokenizerState) -> Any:
     )
 
 
-def native_source(source: CountTrees | ParserTrees) -> Any:
+def native_source(source: TreeSource) -> Any:
+    """Trees of words that are not in the lexicon."""
+    import treetok._core as core
+
     if isinstance(source, CountTrees):
         return source.hashes, source.counts
-    return source.native
+    assert isinstance(source, ParserTrees)
+    return core.Parser(source.weights, source.heads, "".join(source.characters), source.morphemes)
 
 
 def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:

@@ -125,13 +125,6 @@ class ParserTrees:
             embeddings *= self.weights[factor][rows]
         return embeddings
 
-    @cached_property
-    def native(self) -> Any:
-        """The same parser in the native core."""
-        from treetok import _core
-
-        return _core.Parser(self.weights, self.heads, "".join(self.characters), self.morphemes)
-
     # ---- serialization
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
