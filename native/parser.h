@@ -1,7 +1,7 @@
 // The light parser: a small transformer over the letters of a word that scores its splits, one word at a time.
 //
-// Gives the same bits as src/treetok/sources/parser.py, the reference: sums are sums of integers, exact in any order,
-// and all else is done element by element with the operations of the reference in its order.
+// Gives the same bits as src/treetok/sources/parser.py, the reference: sums are sums of integers, which are exact
+// in any order, and all else is done element by element, with the operations of the reference in its order.
 // Needs a compiler that does not fuse multiplications with additions (-ffp-contract=off).
 #pragma once
 
