@@ -403,11 +403,13 @@ class PyEncoder {
 }  // namespace treetok
 
 void bind_parser(nb::module_& m);
+void bind_word_counter(nb::module_& m);
 
 NB_MODULE(_core, m) {
   using treetok::PyEncoder;
   m.doc() = "The native core of treetok.";
   bind_parser(m);
+  bind_word_counter(m);
   nb::class_<PyEncoder>(m, "Encoder")
       .def(nb::init<int, nb::list, treetok::Array<std::uint8_t>, treetok::Array<std::int64_t>, std::int64_t,
                     std::uint32_t, nb::object, nb::object>(),

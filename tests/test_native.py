@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
-from treetok.native_encoder import native_encoder, why_not_native
+from treetok.native import why_not_native
+from treetok.native_encoder import native_encoder
 from treetok.reference_encoder import ReferenceEncoder
 from treetok.text import VERSIONS
 

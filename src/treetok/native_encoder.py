@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treetok.markers import Marker
+from treetok.native import PROFILE_NUMBERS, why_not_native
 from treetok.segment import COST_PER_TOKEN
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.token_entropy import entropies_of
@@ -17,42 +17,22 @@ from treetok.tokenizer_state import TokenizerState
 if TYPE_CHECKING:
     from treetok import _core
 
-# TREETOK_NATIVE=0 chooses the reference, to compare the two.
-SWITCH = "TREETOK_NATIVE"
-# Numbers that `native/` has for the same.
-PROFILES = {("lossless", 1): 0, ("lossless", 2): 1, ("uncased", 1): 2, ("uncased", 2): 3}
+# Kinds of tokens, as numbered in `native/vocabulary.h`.
 SPECIAL, PIECE, BYTE, FIRST_MARKER = 0, 1, 2, 3
 
 
-def why_not_native(state: TokenizerState | None = None) -> str | None:
-    """Why the reference is used, in general or for this tokenizer; None if the native core is.
-
-    >>> why_not_native() in (None, "it was installed without a compiler", "TREETOK_NATIVE is 0")
-    True
-    """
-    if os.environ.get(SWITCH) == "0":
-        return f"{SWITCH} is 0"
-    try:
-        import treetok._core  # noqa: F401
-    except ImportError:
-        return "it was installed without a compiler"
-    if state is not None and not isinstance(state.source, CountTrees | ParserTrees):
-        return "its source of trees is a Python object"
-    if state is not None and type(state) is not TokenizerState:
-        return "it segments words in a way of its own"
-    return None
-
-
 def native_encoder(state: TokenizerState) -> _core.Encoder | None:
-    """The native encoder of a tokenizer; None if `why_not_native`."""
-    if why_not_native(state) is not None:
+    """The native encoder of a tokenizer; None if there is no native core, or if trees or pieces come from Python
+    code that it does not know."""
+    is_known = type(state) is TokenizerState and isinstance(state.source, CountTrees | ParserTrees)
+    if not is_known or why_not_native() is not None:
         return None
     import treetok._core as core
 
     names, kinds, costs = tokens_of(state)
     lexicon = state.lexicon
     return core.Encoder(
-        PROFILES[state.profile, state.profile_version],
+        PROFILE_NUMBERS[state.profile, state.profile_version],
         names,
         kinds,
         costs,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
-from treetok.native_encoder import why_not_native
+from treetok.native import why_not_native
 from treetok.storage import find_directory, shared_files
 
 
