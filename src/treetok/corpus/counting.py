@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treetok.corpus.reading import read_texts
 from treetok.errors import TreetokError, whole_number
-from treetok.native import PROFILE_NUMBERS, why_not_native
+from treetok.native import PROFILE_NUMBERS, core, why_not_native
 from treetok.progress import Progress
 from treetok.text import Profile, check_encodable
 
@@ -31,9 +31,8 @@ LONGEST_SHOWN = 40
 def native_counter(profile: Profile) -> _core.WordCounter | None:
     if why_not_native() is not None:
         return None
-    import treetok._core as core
-
-    return core.WordCounter(PROFILE_NUMBERS[profile.name, profile.version])
+    counter: _core.WordCounter = core().WordCounter(PROFILE_NUMBERS[profile.name, profile.version])
+    return counter
 
 
 class WordCounter:
