@@ -100,7 +100,7 @@ inline Mask ends_of_words(const Byte* text, const Byte* end) {
   starts |= upper & ((lower << 1) | ((upper << 1) & (lower >> 1) & (lower >> 2)));
   starts |= (is.digit & ~(is.digit << 1)) | (is.whitespace & ~(is.whitespace << 1));
   // The last space before a visible character.
-  starts |= gap & ~(is.whitespace >> 1) & (inside >> 1);
+  starts |= gap & ~((is.whitespace | is.not_ascii) >> 1) & (inside >> 1);
   // Several spaces behind the last line break.
   for (Mask indents = gap & (gap >> 1) & (is.line_break << 1); indents; indents &= indents - 1) {
     const Mask indent = indents & (~indents + 1);
@@ -120,9 +120,10 @@ inline Mask ends_of_words(const Byte* text, const Byte* end) {
     // What follows a contraction is no letter, and starts a word in any case.
     if (size) starts &= ~(((Mask(1) << size) - 2) << at);
   }
-  // Starts depend on up to two bytes behind them. What is not ASCII may belong to the word before it.
+  // What is not ASCII may belong to the word before it. A start that it takes bytes out of sight to tell is not among
+  // these, and no other comes after it.
   const Mask before_others = (is.not_ascii - 1) & ~is.not_ascii;
-  return (starts | after_text) & (before_others >> 2) & ~Mask(1);
+  return (starts | after_text) & before_others & ~Mask(1);
 }
 
 // Writes the ids of words from `text` on. Stops at `last` or behind it, before a word that is long, not in the table
@@ -130,6 +131,7 @@ inline Mask ends_of_words(const Byte* text, const Byte* end) {
 inline Written write_known(const Byte* text, const Byte* last, const Byte* end, const WordTable& table,
                            std::uint32_t* ids, const std::uint32_t* end_of_ids) {
   while (text < last && end_of_ids - ids >= std::ptrdiff_t(MOST_IDS_AT_ONCE)) {
+    if ((text[0] | text[1]) >= 0x80) break;
     Mask ends = ends_of_words(text, end);
     if (!ends) break;
     std::size_t start = 0;
