@@ -87,7 +87,7 @@ class IdBuffer {
   ~IdBuffer() { std::free(data_); }
 
   // An estimate of how many ids a text has.
-  void expect(std::size_t bytes) { make_room(bytes / 3 + 16); }
+  void expect(std::size_t bytes) { make_room(bytes / 3 + MOST_IDS_AT_ONCE); }
 
   void append(const std::uint32_t* ids, std::size_t count) {
     make_room(count);
