@@ -29,9 +29,25 @@ inline Block is_less(Block a, Block b) { return _mm_cmplt_epi8(a, b); }
 inline Block third_bit_first(Block a) { return _mm_slli_epi16(a, 2); }
 inline Mask first_bits(Block a) { return std::uint32_t(_mm_movemask_epi8(a)); }
 
+#elif defined(TREETOK_NEON)
+
+using Block = uint8x16_t;
+inline Block load(const Byte* bytes) { return vld1q_u8(bytes); }
+inline Block all(int byte) { return vdupq_n_u8(Byte(byte)); }
+inline Block either(Block a, Block b) { return vorrq_u8(a, b); }
+inline Block equal(Block a, Block b) { return vceqq_u8(a, b); }
+inline Block sum(Block a, Block b) { return vaddq_u8(a, b); }
+inline Block is_less(Block a, Block b) { return vcltq_s8(vreinterpretq_s8_u8(a), vreinterpretq_s8_u8(b)); }
+inline Block third_bit_first(Block a) { return vshlq_n_u8(a, 2); }
+inline Mask first_bits(Block a) {
+  constexpr Byte BITS[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const Block bits = vandq_u8(vcltzq_s8(vreinterpretq_s8_u8(a)), vld1q_u8(BITS));
+  return Mask(vaddv_u8(vget_low_u8(bits))) | Mask(vaddv_u8(vget_high_u8(bits))) << 8;
+}
+
 #endif
 
-#if defined(TREETOK_AVX2) || defined(TREETOK_SSE2)
+#if defined(TREETOK_AVX2) || defined(TREETOK_SSE2) || defined(TREETOK_NEON)
 
 inline Block is_between(Block block, int first, int last) {
   // Moves the range to the lowest numbers, since only signed numbers can be compared.
@@ -74,8 +90,8 @@ inline ByteMasks masks_of(const Byte* bytes) {
 
 #endif
 
-// Where words end in the 64 bytes at `text`, where one starts; 0 if it takes more to tell. Bytes behind `end` do not
-// count.
+// Where words end in the 64 bytes at `text`, where one starts; 0 if it takes more to tell. All 64 can be read, but
+// those behind `end` do not count.
 inline Mask ends_of_words(const Byte* text, const Byte* end) {
   ByteMasks is = masks_of(text);
   Mask inside = ~Mask(0), after_text = 0;
@@ -120,14 +136,14 @@ inline Mask ends_of_words(const Byte* text, const Byte* end) {
     // What follows a contraction is no letter, and starts a word in any case.
     if (size) starts &= ~(((Mask(1) << size) - 2) << at);
   }
-  // What is not ASCII may belong to the word before it. A start that it takes bytes out of sight to tell is not among
-  // these, and no other comes after it.
+  // What is not ASCII may belong to the word before it. Starts that depend on bytes out of sight are left out, and
+  // no others come after them.
   const Mask before_others = (is.not_ascii - 1) & ~is.not_ascii;
   return (starts | after_text) & before_others & ~Mask(1);
 }
 
-// Writes the ids of words from `text` on. Stops at `last` or behind it, before a word that is long, not in the table
-// or not known from ASCII alone, or where there are not `MOST_IDS_AT_ONCE` free from `ids` on to `end_of_ids`.
+// Writes the ids of words from `text` on. Stops at `last` or behind it, before a word that is long, not in the
+// table or not known from ASCII alone, or where fewer than `MOST_IDS_AT_ONCE` fit between `ids` and `end_of_ids`.
 inline Written write_known(const Byte* text, const Byte* last, const Byte* end, const WordTable& table,
                            std::uint32_t* ids, const std::uint32_t* end_of_ids) {
   while (text < last && end_of_ids - ids >= std::ptrdiff_t(MOST_IDS_AT_ONCE)) {

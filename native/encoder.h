@@ -312,9 +312,10 @@ class Encoder {
     encode_words(worker, copy, copy + left, copy + left, ids);
   }
 
-  // Encodes words as long as they start before `last`; from there on `READ_AHEAD` bytes can be read. Returns where the
-  // next word starts.
-  const Byte* encode_words(Worker& worker, const Byte* text, const Byte* last, const Byte* end, IdBuffer& ids) const {
+  // Encodes words that start before `last`, from where `READ_AHEAD` bytes can still be read. Returns where the next
+  // one starts.
+  const Byte* encode_words(Worker& worker, const Byte* text, const Byte* last, const Byte* end,
+                           IdBuffer& ids) const {
     while (text < last) {
       std::uint32_t* room = ids.room(MOST_IDS_AT_ONCE);
       const Written known =

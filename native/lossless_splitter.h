@@ -12,6 +12,9 @@
 #endif
 #if defined(__x86_64__) || defined(_M_X64)
 #define TREETOK_SSE2
+#elif defined(__aarch64__)
+#define TREETOK_NEON
+#include <arm_neon.h>
 #endif
 
 namespace treetok {

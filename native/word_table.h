@@ -137,8 +137,8 @@ class WordTable {
   // How many ids `write_ids` may write, with what is written over later.
   static constexpr std::size_t MOST_WRITTEN = 16;
 
-  // Writes the ids of a word of at most `WordKey::MOST_BYTES` bytes. Returns where they end; nullptr if the word is not
-  // in the table, or has too many ids.
+  // Writes the ids of a word of at most `WordKey::MOST_BYTES` bytes. Returns where they end; nullptr if the word is
+  // not in the table, or has too many ids.
   std::uint32_t* write_ids(const Byte* word, std::size_t bytes, std::uint32_t* ids) const {
     const WordKey key = short_key(word, bytes);
     for (std::size_t at = place_of(key);; at = (at + 1) & mask_) {
