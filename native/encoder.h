@@ -84,6 +84,11 @@ class IdBuffer {
     other.size_ = other.capacity_ = 0;
   }
   IdBuffer& operator=(IdBuffer&&) = delete;
+  void swap(IdBuffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
   ~IdBuffer() { std::free(data_); }
 
   // An estimate of how many ids a text has.

@@ -86,12 +86,16 @@ class PyEncoder {
   nb::object encode(nb::str text, nb::object pairs) const {
     const Utf8 utf8 = utf8_of(text);
     if (utf8.size < WORTH_RELEASING && pairs.is_none()) {
-      // Kept from text to text: a new one would take as long as encoding a few words.
-      static thread_local IdBuffer ids;
+      // Kept from text to text: a new one would take as long as encoding a few words. Taken out while it is in use,
+      // since a new list can set off finalizers, which may encode as well.
+      static thread_local IdBuffer kept;
+      IdBuffer ids(std::move(kept));
       ids.clear();
       Encoder::Worker worker = encoder_.worker();
       encoder_.encode(worker, utf8.bytes, utf8.size, {}, ids);
-      return list_of(ids.data(), ids.size());
+      nb::object list = list_of(ids.data(), ids.size());
+      kept.swap(ids);
+      return list;
     }
     const Specials specials = specials_of(pairs);
     IdBuffer ids;
