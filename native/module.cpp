@@ -53,6 +53,19 @@ Specials specials_of(nb::handle pairs) {
   return specials;
 }
 
+// Keeps Python from looking for garbage. It would walk through new lists over and over while more are made.
+class NoGarbageCollection {
+ public:
+  NoGarbageCollection() : was_enabled_(PyGC_Disable()) {}
+  NoGarbageCollection(const NoGarbageCollection&) = delete;
+  ~NoGarbageCollection() {
+    if (was_enabled_) PyGC_Enable();
+  }
+
+ private:
+  int was_enabled_;
+};
+
 class PyEncoder {
  public:
   PyEncoder(int profile, nb::list names, Array<std::uint8_t> kinds, Array<std::int64_t> costs,
@@ -72,13 +85,22 @@ class PyEncoder {
 
   nb::object encode(nb::str text, nb::object pairs) const {
     const Utf8 utf8 = utf8_of(text);
-    IdBuffer ids;
-    ids.expect(utf8.size);
     if (utf8.size < WORTH_RELEASING && pairs.is_none()) {
+      // Kept from text to text: a new one would take as long as encoding a few words. Taken out while it is in use,
+      // since a new list can set off finalizers, which may encode as well.
+      static thread_local IdBuffer kept;
+      IdBuffer ids(std::move(kept));
+      ids.clear();
       Encoder::Worker worker = encoder_.worker();
       encoder_.encode(worker, utf8.bytes, utf8.size, {}, ids);
-    } else {
-      const Specials specials = specials_of(pairs);
+      nb::object list = list_of(ids.data(), ids.size());
+      kept.swap(ids);
+      return list;
+    }
+    const Specials specials = specials_of(pairs);
+    IdBuffer ids;
+    ids.expect(utf8.size);
+    {
       const nb::gil_scoped_release released;
       Encoder::Worker worker = encoder_.worker();
       encoder_.encode(worker, utf8.bytes, utf8.size, specials, ids);
@@ -88,6 +110,7 @@ class PyEncoder {
 
   nb::object encode_batch(nb::list texts, std::size_t threads, nb::object pairs) const {
     const Encoded encoded = encode_texts(texts, threads, pairs);
+    const NoGarbageCollection lists_only;
     nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
     if (!lists.is_valid()) throw nb::python_error();
     for (std::size_t i = 0; i < encoded.places.size(); ++i) {
@@ -379,6 +402,7 @@ class PyEncoder {
     const nb::gil_scoped_release released;
     threads = std::max<std::size_t>(1, std::min(threads, utf8.size()));
     encoded.buffers.resize(threads);
+    for (IdBuffer& buffer : encoded.buffers) buffer.expect(bytes / threads);
     std::vector<Encoder::Worker> workers(threads);
     for (Encoder::Worker& worker : workers) worker = encoder_.worker();
     // A turn is a share of the texts that is small enough to keep all threads busy to the end.

@@ -41,7 +41,13 @@ running_text = st.lists(words | any_text.map(lambda text: text[:3]), max_size=12
 long_runs = st.builds(
     lambda unit, times: unit * times, st.text(st.sampled_from(DECISIVE), max_size=3), st.integers(1, 90)
 )
-texts = st.one_of(text_near_borders, any_text, running_text, long_runs)
+# Long enough for several of the blocks of 64 bytes that ASCII text is split by.
+ascii_parts = st.sampled_from(
+    "the| of|HTMLParser|URLs|aB|A|7|1998|1234567|...|_|'|'s|'lL|'d_|’t| |   |\n| \n \n|\n    |\t|\xa0|é".split("|")
+)
+ascii_runs = st.builds(lambda unit, times: unit * times, st.sampled_from("aA1 .\n"), st.integers(1, 70))
+ascii_blocks = st.lists(ascii_parts | ascii_runs, max_size=60)
+texts = st.one_of(text_near_borders, any_text, running_text, long_runs, ascii_blocks.map("".join))
 
 
 @pytest.fixture(scope="module")
