@@ -43,7 +43,32 @@ long_runs = st.builds(
 )
 # Long enough for several of the blocks of 64 bytes that ASCII text is split by.
 ascii_parts = st.sampled_from(
-    "the| of|HTMLParser|URLs|aB|A|7|1998|1234567|...|_|'|'s|'lL|'d_|’t| |   |\n| \n \n|\n    |\t|\xa0|é".split("|")
+    [
+        "the",
+        " of",
+        "HTMLParser",
+        "URLs",
+        "aB",
+        "A",
+        "7",
+        "1998",
+        "1234567",
+        "...",
+        "_",
+        "'",
+        "'s",
+        "'lL",
+        "'d_",
+        "’t",
+        " ",
+        "   ",
+        "\n",
+        " \n \n",
+        "\n    ",
+        "\t",
+        "\xa0",
+        "é",
+    ]
 )
 ascii_runs = st.builds(lambda unit, times: unit * times, st.sampled_from("aA1 .\n"), st.integers(1, 70))
 ascii_blocks = st.lists(ascii_parts | ascii_runs, max_size=60)
