@@ -6,9 +6,14 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "bytes_hash.h"
 
@@ -110,7 +115,7 @@ class WordTable {
   static constexpr std::size_t MOST_RECORD_BYTES = 32 << 20;
 
   explicit WordTable(unsigned log_slots = 14, std::shared_ptr<Arena> records = std::make_shared<Arena>())
-      : slots_(new Slot[std::size_t(1) << log_slots]),
+      : slots_(std::size_t(1) << log_slots),
         mask_((std::size_t(1) << log_slots) - 1),
         shift_(64 - log_slots),
         records_(std::move(records)) {}
@@ -238,7 +243,40 @@ class WordTable {
     return record;
   }
 
-  std::unique_ptr<Slot[]> slots_;
+  // Slots in large pages, where the system has them: a text touches slots all over the table.
+  class Slots {
+   public:
+    explicit Slots(std::size_t count) : count_(count) {
+      std::size_t bytes = count * sizeof(Slot);
+      void* memory = nullptr;
+#if defined(__linux__)
+      if (bytes >= LARGE_PAGE) {
+        memory = std::aligned_alloc(LARGE_PAGE, bytes);
+        if (memory) madvise(memory, bytes, MADV_HUGEPAGE);
+      }
+#endif
+      if (!memory) memory = std::malloc(bytes);
+      if (!memory) throw std::bad_alloc();
+      slots_ = static_cast<Slot*>(memory);
+      std::uninitialized_default_construct_n(slots_, count);
+    }
+    ~Slots() {
+      std::destroy_n(slots_, count_);
+      std::free(slots_);
+    }
+    Slots(const Slots&) = delete;
+    Slots& operator=(const Slots&) = delete;
+
+    Slot& operator[](std::size_t at) { return slots_[at]; }
+    const Slot& operator[](std::size_t at) const { return slots_[at]; }
+
+   private:
+    static constexpr std::size_t LARGE_PAGE = 2 << 20;
+    Slot* slots_;
+    std::size_t count_;
+  };
+
+  Slots slots_;
   std::size_t mask_;
   unsigned shift_;
   std::size_t words_ = 0;
