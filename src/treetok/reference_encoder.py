@@ -83,6 +83,10 @@ class ReferenceEncoder:
         kept = [n for n in map(self._table.checked_id, ids) if n not in special_ids]
         return separator.encode().join(self._table.bytes_of(kept)).decode("utf-8", "replace")
 
+    def split(self, text: str) -> list[str]:
+        """The words of a text."""
+        return self._profile.split(text)
+
     def pieces(self, word: str) -> list[str]:
         """The pieces of a word as the profile splits it."""
         return self._words.pieces([word])[word]

@@ -289,7 +289,7 @@ class TreeTokenizer:
         removed.
         """
         check_encodable(word)
-        words = self._profile.split(word)
+        words = self._encoder.split(word)
         if not words:
             return []
         first = self._profile.in_running_text(words[0])
@@ -302,7 +302,7 @@ class TreeTokenizer:
         """The tree of a word. If the profile splits the string into several words, the topmost splits are the
         boundaries between them."""
         check_encodable(word)
-        words = self._profile.split(word)
+        words = self._encoder.split(word)
         if not words:
             raise TreetokError(f"there is no word in {word!r}")
         try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from unicodedata import category
-
-import regex
+from functools import cache
+from typing import TYPE_CHECKING
 
 from treetok.text.word_limit import LONGEST_WORD, split_long_words
+
+if TYPE_CHECKING:
+    import regex
 
 # Letters of scripts that are written without spaces between words. scx: script extensions, since ー and 〆 belong
 # to several scripts.
@@ -30,9 +32,7 @@ LONGEST_UNSPACED = 8
 # form a word of their own. No alternative matches whitespace after a visible character: `chunks` relies on that.
 CONTRACTION = r"['’](?i:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])"
 WHITESPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-FIRST_VERSION = regex.compile(
-    rf"{CONTRACTION}|\ ?[\p{{L}}\p{{M}}]+|\p{{N}}{{1,3}}|\ ?[^\s\p{{L}}\p{{M}}\p{{N}}]+|{WHITESPACE}"
-)
+FIRST_VERSION = rf"{CONTRACTION}|\ ?[\p{{L}}\p{{M}}]+|\p{{N}}{{1,3}}|\ ?[^\s\p{{L}}\p{{M}}\p{{N}}]+|{WHITESPACE}"
 
 # Digits in groups of three from the right. Longer runs than the lookahead sees are longer than a word may be.
 DIGITS = rf"\p{{N}}{{1,3}}(?=(?:\p{{N}}{{3}}){{0,{LONGEST_WORD // 3}}}(?!\p{{N}}))|\p{{N}}+"
@@ -55,9 +55,8 @@ def letters_pattern(mark: str = MARK, without: str = "") -> str:
     return rf"\ ?\p{{M}}*(?:{humps})"
 
 
-def second_version(letters: str) -> regex.Pattern[str]:
-    parts = CONTRACTION, letters, r"\ ?\p{M}+", EMOJI, DIGITS, SYMBOLS, WHITESPACE
-    return regex.compile("|".join(parts), regex.VERSION1)
+def second_version(letters: str) -> str:
+    return "|".join((CONTRACTION, letters, r"\ ?\p{M}+", EMOJI, DIGITS, SYMBOLS, WHITESPACE))
 
 
 SPACED_TEXT = second_version(letters_pattern())
@@ -65,7 +64,15 @@ ANY_TEXT = second_version(
     letters_pattern(MARK_OR_JOINER, f"--{UNSPACED}")
     + rf"|\ ?\p{{M}}*(?:{UNSPACED}{MARK_OR_JOINER}*){{1,{LONGEST_UNSPACED}}}"
 )
-CHUNK = regex.compile(r"\s*\S+|\s+")
+CHUNK = r"\s*\S+|\s+"
+
+
+@cache
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """Compiled when it is first needed: the native core does without, and loads sooner."""
+    import regex
+
+    return regex.compile(pattern, regex.VERSION0 if pattern == FIRST_VERSION else regex.VERSION1)
 
 
 def groups_of_digits(word: str) -> list[str] | None:
@@ -74,7 +81,7 @@ def groups_of_digits(word: str) -> list[str] | None:
     >>> groups_of_digits("1234"), groups_of_digits(" 1234")
     (['1', '234'], None)
     """
-    if not all(category(character)[0] == "N" for character in word):
+    if not compiled(r"\p{N}+").fullmatch(word):
         return None
     first = len(word) % 3
     return [word[:first]] * (first > 0) + [word[at : at + 3] for at in range(first, len(word), 3)]
@@ -98,9 +105,9 @@ class Lossless:
         ['It', "'s", ' ', '2', '024', ':', ' ', ' don', "'t", ' read', 'The', 'Docs', '\\n']
         """
         if self.version == 1:
-            return split_long_words(FIRST_VERSION.findall(text))
+            return split_long_words(compiled(FIRST_VERSION).findall(text))
         pattern = ANY_TEXT if NEEDS_ANY_TEXT.search(text) else SPACED_TEXT
-        return split_long_words(pattern.findall(text), groups_of_digits)
+        return split_long_words(compiled(pattern).findall(text), groups_of_digits)
 
     def split_with_offsets(self, text: str) -> tuple[list[str], list[list[tuple[int, int]]]]:
         words = self.split(text)
@@ -111,7 +118,7 @@ class Lossless:
         return words, offsets
 
     def chunks(self, text: str) -> list[str]:
-        chunks: list[str] = CHUNK.findall(text)
+        chunks: list[str] = compiled(CHUNK).findall(text)
         return chunks
 
     def letters(self, word: str) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-
-import regex
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from treetok.text.word_limit import split_long_words
+
+if TYPE_CHECKING:
+    import regex
 
 # By version of the profile. Version 1 splits words at spacing marks (most vowel signs of Indic scripts), which are
 # not in Python's \w, and knows contractions with the straight apostrophe only.
 WORDS = {
-    1: re.compile(r"'(?:s|t|re|ve|m|ll|d)(?!\w)|\w+|[^\w\s]+"),
-    2: regex.compile(r"['’](?:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])|[\p{L}\p{M}\p{N}_]+|[^\p{L}\p{M}\p{N}_\s]+"),
+    1: r"'(?:s|t|re|ve|m|ll|d)(?!\w)|\w+|[^\w\s]+",
+    2: r"['’](?:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}\p{N}_])|[\p{L}\p{M}\p{N}_]+|[^\p{L}\p{M}\p{N}_\s]+",
 }
 
 # The blocks that BERT treats as Chinese characters: each character is a word by itself.
@@ -71,7 +74,15 @@ class Uncased:
 
     def __init__(self, version: int = max(WORDS)) -> None:
         self.version = version
-        self._word = WORDS[version]
+
+    @cached_property
+    def _word(self) -> re.Pattern[str] | regex.Pattern[str]:
+        """Compiled when it is first needed: the native core does without, and loads sooner."""
+        if self.version == 1:
+            return re.compile(WORDS[1])
+        import regex
+
+        return regex.compile(WORDS[self.version])
 
     def split(self, text: str) -> list[str]:
         """
