@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import hashlib
 import json
@@ -8,10 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.storage import load
+from treetok.storage.tensors import read_tensors
 
 FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
 
@@ -339,3 +344,36 @@ def test_files_outside_the_directory_are_not_read(saved, monkeypatch, is_shipped
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
     with pytest.raises(TreetokError, match=r"vocab\.tsv is missing"):
         TreeTokenizer.load(saved)
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=5).filter(lambda name: name != "__metadata__"),
+        arrays(
+            st.sampled_from([np.uint8, np.int8, np.float16, np.float32, np.int32, np.uint64, np.int64]),
+            array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+        ),
+        max_size=4,
+    )
+)
+def test_arrays_are_read_as_by_the_library(tensors):
+    content = safetensors.numpy.save(tensors)
+    found, expected = read_tensors(memoryview(content)), safetensors.numpy.load(content)
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert found[name].dtype == array.dtype and np.array_equal(
+            found[name], array, equal_nan=array.dtype.kind == "f"
+        )
+
+
+@given(st.binary(max_size=40) | st.integers(0, 200), st.integers(0, 255))
+def test_other_bytes_are_no_arrays(content, byte):
+    """Anything but a ValueError would reach the user as a traceback."""
+    if isinstance(content, int):
+        saved = bytearray(
+            safetensors.numpy.save({"a": np.arange(6, dtype=np.uint8), "b": np.ones((2, 2), np.float32)})
+        )
+        saved[content % len(saved)] = byte
+        content = bytes(saved)
+    with contextlib.suppress(ValueError):
+        read_tensors(memoryview(content))

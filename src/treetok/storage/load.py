@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import mmap
 import os
 import time
 import warnings
@@ -15,14 +16,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import safetensors
-import safetensors.numpy
 
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.storage.atomic import ARRIVING, find_file
 from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.tensors import read_tensors
 from treetok.storage.vocab_tsv import unescape_token
 from treetok.text import Profile, profile_named
 from treetok.token_table import Entry, check_entries
@@ -160,7 +160,7 @@ def naming_directory(directory: Path) -> Iterator[None]:
         raise TreetokError(f"{directory / HEAD} is damaged: {type(error).__name__} at {error}") from None
 
 
-def read_source(name: Any, contents: Mapping[str, bytes], directory: Path) -> TreeSource:
+def read_source(name: Any, contents: Mapping[str, memoryview], directory: Path) -> TreeSource:
     """The source of trees for words that are not in the lexicon."""
     if name == "counts" and NGRAMS in contents:
         return read_arrays(contents[NGRAMS], directory / NGRAMS, counts_of_arrays)
@@ -217,13 +217,17 @@ def shared_files(directory: Path) -> list[Path]:
     return [path for path in paths if path.parent.resolve() != directory.resolve()]
 
 
-def read_checked(path: Path, expected: dict[str, Any]) -> bytes:
+def read_checked(path: Path, expected: dict[str, Any]) -> memoryview:
     """Read a file and verify its size and checksum. The size is checked before anything is read."""
     try:
         size = path.stat().st_size
         if size != expected["bytes"]:
             raise TreetokError(f"{path} is damaged: it has {size} bytes instead of {expected['bytes']}")
-        content = path.read_bytes()
+        # Pages of its own, so that arrays can stay where they were read to, and all memory is given back.
+        content = memoryview(mmap.mmap(-1, size) if size else b"")
+        with path.open("rb") as file:
+            if size and file.readinto(content) != size:
+                raise TreetokError(f"{path} is damaged: it has fewer than {size} bytes")
     except FileNotFoundError:
         raise TreetokError(f"{path} is missing") from None
     except OSError as error:
@@ -241,11 +245,11 @@ def read_card(path: Path) -> str | None:
         return None
 
 
-def read_vocabulary(content: bytes | None, path: Path) -> list[tuple[Entry, int]]:
+def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry, int]]:
     if content is None:
         raise TreetokError(f"{path} is missing")
     try:
-        text = content.decode()
+        text = str(content, "utf-8")
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
     if text and text[-1] != "\n":
@@ -287,11 +291,11 @@ def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
     return entries
 
 
-def read_arrays(content: bytes, path: Path, make: Callable[[Arrays], Made]) -> Made:
+def read_arrays(content: memoryview, path: Path, make: Callable[[Arrays], Made]) -> Made:
     """Load the arrays of a safetensors file and convert them with `make`."""
     try:
-        return make(safetensors.numpy.load(content))
-    except (safetensors.SafetensorError, KeyError, ValueError, TypeError, TreetokError) as error:
+        return make(read_tensors(content))
+    except (KeyError, ValueError, TypeError, TreetokError) as error:
         raise TreetokError(f"{path} is damaged: {error}") from None
 
 

@@ -8,7 +8,6 @@ import os
 from typing import Any
 
 import numpy.typing as npt
-import safetensors.numpy
 
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
@@ -30,10 +29,10 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
     source = "custom"
     if isinstance(state.source, CountTrees):
         source = "counts"
-        contents[NGRAMS] = safetensors.numpy.save({"hashes": state.source.hashes, "counts": state.source.counts})
+        contents[NGRAMS] = tensors_as_bytes({"hashes": state.source.hashes, "counts": state.source.counts})
     elif isinstance(state.source, ParserTrees):
         source = "neural"
-        contents[PARSER] = safetensors.numpy.save(state.source.arrays())
+        contents[PARSER] = tensors_as_bytes(state.source.arrays())
     if len(state.lexicon):
         contents[LEXICON] = lexicon_as_bytes(state.lexicon)
     head = {
@@ -60,6 +59,13 @@ def lexicon_as_bytes(lexicon: Lexicon) -> bytes:
         "lengths": lexicon.lengths,
         "depths": lexicon.depths,
     }
+    return tensors_as_bytes(arrays)
+
+
+def tensors_as_bytes(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
+    # Loading a tokenizer does without this library.
+    import safetensors.numpy
+
     return safetensors.numpy.save(arrays)
 
 
