@@ -82,7 +82,10 @@ def mapped(characters: str, change: Callable[[str], str]) -> dict[int, str]:
 
 
 def write_array(name: str, kind: str, values: Iterable[int]) -> str:
-    return f"inline constexpr {kind} {name}[] = {{{','.join(map(str, values))}}};\n"
+    numbers = list(map(str, values))
+    # Not in one line: some compilers have a limit.
+    lines = [",".join(numbers[start : start + ROW]) + ",\n" for start in range(0, len(numbers), ROW)]
+    return f"inline constexpr {kind} {name}[] = {{\n{''.join(lines)}}};\n"
 
 
 def write_rows(name: str, kind: str, values: Sequence[int]) -> str:

@@ -4,7 +4,9 @@
 // is full is replaced, while those who still read it keep it alive.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
