@@ -407,11 +407,9 @@ class PyEncoder {
   Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs) const {
     std::vector<Utf8> utf8;
     utf8.reserve(texts.size());
-    std::size_t bytes = 0;
     for (nb::handle text : texts) {
       if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
       utf8.push_back(utf8_of(text));
-      bytes += utf8.back().size;
     }
     const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
     Encoded encoded;

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstring>
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(TREETOK_PLAIN)
 #include <emmintrin.h>
 #elif defined(_MSC_VER)
 #include <intrin.h>
@@ -294,7 +294,7 @@ inline bool is_upper(Byte byte) { return byte >= 'A' && byte <= 'Z'; }
 
 // Skips the letters from a to z.
 inline const Byte* skip_lower(const Byte* at, const Byte* end) {
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(TREETOK_PLAIN)
   for (; end - at >= 16; at += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     // Bytes from 0x80 on are negative, and so below `a`.
