@@ -78,6 +78,15 @@ inline void check_words(Profile profile, const Byte* text, std::size_t size) {
     at = word + bytes;
   });
   for (; at < text + size; ++at) MUST(is_uncased(profile) && *at == ' ');
+  if (profile != Profile::LOSSLESS_2) return;
+  // Words of ASCII characters are found in another way than one by one.
+  std::vector<const Byte*> at_once, one_by_one;
+  split_words(profile, text, size, [&](const Byte* word, std::size_t) { at_once.push_back(word); });
+  for (at = text; at < text + size;) {
+    const auto add = [&](const Byte* word, std::size_t) { one_by_one.push_back(word); };
+    at = LosslessSplitter::split_one(at, text + size, add);
+  }
+  MUST(at_once == one_by_one);
 }
 
 // Words are all of the text; ids stand for it, are the same when its words are known, and have their places in it.

@@ -12,9 +12,9 @@
 
 #include "count_trees.h"
 #include "lexicon.h"
+#include "lossless_splitter.h"
 #include "parser.h"
 #include "segmenter.h"
-#include "word_table.h"
 
 namespace treetok {
 
@@ -87,10 +87,15 @@ class IdBuffer {
     other.size_ = other.capacity_ = 0;
   }
   IdBuffer& operator=(IdBuffer&&) = delete;
+  void swap(IdBuffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
   ~IdBuffer() { std::free(data_); }
 
   // An estimate of how many ids a text has.
-  void expect(std::size_t bytes) { make_room(bytes / 3 + 16); }
+  void expect(std::size_t bytes) { make_room(bytes / 3 + MOST_IDS_AT_ONCE); }
 
   void append(const std::uint32_t* ids, std::size_t count) {
     make_room(count);
@@ -98,12 +103,13 @@ class IdBuffer {
     size_ += count;
   }
 
-  // Most words have one id; the rest of the room is written over by the next.
-  void append_short(const std::uint32_t* ids, std::size_t count) {
-    make_room(3);
-    std::memcpy(data_ + size_, ids, 3 * sizeof(std::uint32_t));
-    size_ += count;
+  // Memory for at least `count` ids behind the last, of which `written` then says how many there are.
+  std::uint32_t* room(std::size_t count) {
+    make_room(count);
+    return data_ + size_;
   }
+  const std::uint32_t* end_of_room() const { return data_ + capacity_; }
+  void written(const std::uint32_t* end) { size_ = std::size_t(end - data_); }
 
   void clear() { size_ = 0; }
   std::size_t size() const { return size_; }
@@ -296,21 +302,46 @@ class Encoder {
       text = reinterpret_cast<const Byte*>(worker.normal.data());
       bytes = worker.normal.size();
     }
+    if (profile_ == Profile::LOSSLESS_2) return encode_lossless(worker, text, bytes, ids);
     const Byte* end = text + bytes;
-    split_words(profile_, text, bytes, [&](const Byte* word, std::size_t size) {
-      const WordKey key = key_of(word, size, std::size_t(end - word));
-      const Ids found = worker.table->find(key, word, size);
-      if (found.count - 1 < 3) {
-        ids.append_short(found.ids, found.count);
-      } else {
-        append_other(worker, key, word, size, found, ids);
-      }
-    });
+    split_words(profile_, text, bytes,
+                [&](const Byte* word, std::size_t size) { encode_word(worker, word, size, end, ids); });
   }
 
-  // Of a word that has many ids, or that is not in the table.
-  TREETOK_NOINLINE void append_other(Worker& worker, const WordKey& key, const Byte* word, std::size_t size,
-                                     const Ids& found, IdBuffer& ids) const {
+  void encode_lossless(Worker& worker, const Byte* text, std::size_t bytes, IdBuffer& ids) const {
+    constexpr std::size_t READ_AHEAD = LosslessSplitter::READ_AHEAD;
+    const Byte* end = text + bytes;
+    if (bytes >= READ_AHEAD) text = encode_words(worker, text, end - READ_AHEAD + 1, end, ids);
+    if (text == end) return;
+    // Behind the last bytes nothing can be read, so they are encoded in a place of their own.
+    Byte copy[2 * READ_AHEAD] = {};
+    const std::size_t left = std::size_t(end - text);
+    std::memcpy(copy, text, left);
+    encode_words(worker, copy, copy + left, copy + left, ids);
+  }
+
+  // Encodes words that start before `last`, from where `READ_AHEAD` bytes can still be read. Returns where the next
+  // one starts.
+  const Byte* encode_words(Worker& worker, const Byte* text, const Byte* last, const Byte* end,
+                           IdBuffer& ids) const {
+    while (text < last) {
+      std::uint32_t* room = ids.room(MOST_IDS_AT_ONCE);
+      const Written known =
+          LosslessSplitter::write_known(text, last, end, *worker.table, room, ids.end_of_room());
+      ids.written(known.ids);
+      text = known.text;
+      if (text >= last) break;
+      text = LosslessSplitter::split_one(text, end, [&](const Byte* word, std::size_t size) {
+        encode_word(worker, word, size, end, ids);
+      });
+    }
+    return text;
+  }
+
+  // `end`: behind the last byte that can be read.
+  void encode_word(Worker& worker, const Byte* word, std::size_t size, const Byte* end, IdBuffer& ids) const {
+    const WordKey key = key_of(word, size, std::size_t(end - word));
+    const Ids found = worker.table->find(key, word, size);
     if (found.count) {
       ids.append(found.ids, found.count);
     } else {
@@ -355,7 +386,7 @@ class Encoder {
       at += count_characters(counted, std::size_t(word - counted));
       counted = word;
       const std::size_t before = ids.size();
-      encode_word(worker, word, size, ids);
+      encode_word(worker, word, size, word + size, ids);
       const std::uint64_t start_of_word = at;
       bool is_joined = false;
       for (std::size_t i = before; i < ids.size(); ++i) {
@@ -375,11 +406,6 @@ class Encoder {
       }
       counted = word + size;
     });
-  }
-
-  void encode_word(Worker& worker, const Byte* word, std::size_t size, IdBuffer& ids) const {
-    const WordKey key = key_of(word, size, size);
-    append_other(worker, key, word, size, worker.table->find(key, word, size), ids);
   }
 
   Profile profile_;

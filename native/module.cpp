@@ -100,6 +100,19 @@ class KeptArrays {
   std::vector<Array<std::uint64_t>> of_counts_;
 };
 
+// Keeps Python from looking for garbage. It would walk through new lists over and over while more are made.
+class NoGarbageCollection {
+ public:
+  NoGarbageCollection() : was_enabled_(PyGC_Disable()) {}
+  NoGarbageCollection(const NoGarbageCollection&) = delete;
+  ~NoGarbageCollection() {
+    if (was_enabled_) PyGC_Enable();
+  }
+
+ private:
+  int was_enabled_;
+};
+
 class PyEncoder {
  public:
   PyEncoder(int profile, nb::list names, Array<std::uint8_t> kinds, Array<std::int64_t> costs,
@@ -123,13 +136,22 @@ class PyEncoder {
 
   nb::object encode(nb::str text, nb::object pairs) const {
     const Utf8 utf8 = utf8_of(text);
-    IdBuffer ids;
-    ids.expect(utf8.size);
     if (utf8.size < WORTH_RELEASING && pairs.is_none()) {
+      // Kept from text to text: a new one would take as long as encoding a few words. Taken out while it is in use,
+      // since a new list can set off finalizers, which may encode as well.
+      static thread_local IdBuffer kept;
+      IdBuffer ids(std::move(kept));
+      ids.clear();
       Encoder::Worker worker = encoder_.worker();
       encoder_.encode(worker, utf8.bytes, utf8.size, {}, ids);
-    } else {
-      const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
+      nb::object list = list_of(ids.data(), ids.size());
+      kept.swap(ids);
+      return list;
+    }
+    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
+    IdBuffer ids;
+    ids.expect(utf8.size);
+    {
       const nb::gil_scoped_release released;
       Encoder::Worker worker = encoder_.worker();
       encoder_.encode(worker, utf8.bytes, utf8.size, specials, ids);
@@ -139,6 +161,7 @@ class PyEncoder {
 
   nb::object encode_batch(nb::list texts, std::size_t threads, nb::object pairs) const {
     const Encoded encoded = encode_texts(texts, threads, pairs);
+    const NoGarbageCollection lists_only;
     nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
     if (!lists.is_valid()) throw nb::python_error();
     for (std::size_t i = 0; i < encoded.places.size(); ++i) {
@@ -407,9 +430,11 @@ class PyEncoder {
   Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs) const {
     std::vector<Utf8> utf8;
     utf8.reserve(texts.size());
+    std::size_t bytes = 0;
     for (nb::handle text : texts) {
       if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
       utf8.push_back(utf8_of(text));
+      bytes += utf8.back().size;
     }
     const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
     Encoded encoded;
@@ -417,6 +442,7 @@ class PyEncoder {
     const nb::gil_scoped_release released;
     threads = std::max<std::size_t>(1, std::min(threads, utf8.size()));
     encoded.buffers.resize(threads);
+    for (IdBuffer& buffer : encoded.buffers) buffer.expect(bytes / threads);
     std::vector<Encoder::Worker> workers(threads);
     for (Encoder::Worker& worker : workers) worker = encoder_.worker();
     // A turn is a share of the texts that is small enough to keep all threads busy to the end.
@@ -440,11 +466,13 @@ class PyEncoder {
 }  // namespace treetok
 
 void bind_parser(nb::module_& m);
+void bind_word_counter(nb::module_& m);
 
 NB_MODULE(_core, m) {
   using treetok::PyEncoder;
   m.doc() = "The native core of treetok.";
   bind_parser(m);
+  bind_word_counter(m);
   nb::class_<PyEncoder>(m, "Encoder")
       .def(nb::init<int, nb::list, treetok::Array<std::uint8_t>, treetok::Array<std::int64_t>, std::int64_t,
                     std::uint32_t, nb::object, nb::object>(),

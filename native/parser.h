@@ -1,7 +1,7 @@
 // The light parser: a small transformer over the letters of a word that scores its splits, one word at a time.
 //
-// Gives the same bits as src/treetok/sources/parser.py, the reference: sums are sums of integers, which are exact in
-// any order, and all else is done element by element with the operations of the reference in its order.
+// Gives the same bits as src/treetok/sources/parser.py, the reference: sums are sums of integers, which are exact
+// in any order, and all else is done element by element, with the operations of the reference in its order.
 // Needs a compiler that does not fuse multiplications with additions (-ffp-contract=off).
 #pragma once
 
@@ -21,16 +21,7 @@
 #include <utility>
 #include <vector>
 
-// With TREETOK_PLAIN, the core is what it is on other processors, so that this can be tested.
-#if (defined(__x86_64__) || defined(_M_X64)) && !defined(TREETOK_PLAIN)
-#define TREETOK_X86_64
-#if defined(__GNUC__) || defined(__clang__)
-#define TREETOK_CHOOSES_INSTRUCTIONS 1
-#include <immintrin.h>
-#else
-#include <emmintrin.h>
-#endif
-#endif
+#include "processor.h"
 
 namespace treetok {
 

@@ -52,42 +52,32 @@ inline void store(Vector sum, float x_step, const float* step, const float* bias
   _mm_storeu_ps(y, _mm_add_ps(_mm_mul_ps(value, _mm_loadu_ps(step)), _mm_loadu_ps(bias)));
 }
 #else
+// Vectors of GCC and Clang, for any processor. Sums have no sign: with weights that make them overflow, the scores
+// are not finite, but nothing may be undefined.
+using Vector = uint32_t __attribute__((vector_size(16)));
+using Signed = int32_t __attribute__((vector_size(16)));
 constexpr size_t LANES = 4;
 constexpr int MAX_ROWS = 4;
-// Without a sign: these may overflow, if weights are such that the scores are not finite.
-struct Vector {
-  uint32_t lane[LANES];
+struct Halves {
+  Vector one, other;
 };
-struct Pairs {
-  int16_t even[LANES], odd[LANES];
-};
-struct Pair {
-  int16_t even, odd;
-};
-inline Vector zero() { return {}; }
-inline Pairs load(const int16_t* weights) {
-  Pairs pairs;
-  for (size_t i = 0; i < LANES; ++i) {
-    pairs.even[i] = weights[2 * i];
-    pairs.odd[i] = weights[2 * i + 1];
-  }
-  return pairs;
+inline Halves halves(Vector pairs) {
+  return {reinterpret_cast<Vector>(reinterpret_cast<Signed>(pairs << 16) >> 16),
+          reinterpret_cast<Vector>(reinterpret_cast<Signed>(pairs) >> 16)};
 }
-inline Pair pair(int32_t inputs) {
-  Pair found;
-  std::memcpy(&found, &inputs, sizeof found);
-  return found;
+inline Vector zero() { return Vector{}; }
+inline Halves load(const int16_t* weights) {
+  Vector pairs;
+  std::memcpy(&pairs, weights, sizeof pairs);
+  return halves(pairs);
 }
-inline Vector add_products(Vector sum, Pair inputs, const Pairs& weights) {
-  for (size_t i = 0; i < LANES; ++i) {
-    sum.lane[i] += static_cast<uint32_t>(int32_t{inputs.even} * weights.even[i]);
-    sum.lane[i] += static_cast<uint32_t>(int32_t{inputs.odd} * weights.odd[i]);
-  }
-  return sum;
+inline Halves pair(int32_t inputs) { return halves(Vector{} + static_cast<uint32_t>(inputs)); }
+inline Vector add_products(Vector sum, const Halves& inputs, const Halves& weights) {
+  return sum + inputs.one * weights.one + inputs.other * weights.other;
 }
-inline void store(const Vector& sum, float x_step, const float* step, const float* bias, float* y) {
+inline void store(Vector sum, float x_step, const float* step, const float* bias, float* y) {
   for (size_t i = 0; i < LANES; ++i) {
-    y[i] = static_cast<float>(static_cast<int32_t>(sum.lane[i])) * x_step * step[i] + bias[i];
+    y[i] = static_cast<float>(static_cast<int32_t>(sum[i])) * x_step * step[i] + bias[i];
   }
 }
 #endif

@@ -3,13 +3,7 @@
 // A splitter calls `word(start, bytes)` for each word, in order. Text is valid UTF-8.
 #pragma once
 
-#include <array>
 #include <cstring>
-#if defined(__SSE2__) && !defined(TREETOK_PLAIN)
-#include <emmintrin.h>
-#elif defined(_MSC_VER)
-#include <intrin.h>
-#endif
 
 #include "characters.h"
 
@@ -102,7 +96,7 @@ inline const Byte* whitespace(const Byte* at, const Byte* end) {
 // ---- words that are too long
 
 template <class Sink>
-void cut_long_word(const Byte* start, const Byte* end, bool is_number, Sink& word) {
+void cut_long_word(const Byte* start, const Byte* end, bool is_number, Sink&& word) {
   std::size_t left = count_characters(start, std::size_t(end - start));
   if (left <= LONGEST_WORD) {
     word(start, std::size_t(end - start));
@@ -229,7 +223,7 @@ inline const Byte* symbols(const Byte* at, const Byte* end) {
 }
 
 // Where the word that begins at `at` ends. There is at least one character.
-inline const Byte* lossless_word(const Byte* at, const Byte* end, bool& is_number) {
+TREETOK_NOINLINE inline const Byte* lossless_word(const Byte* at, const Byte* end, bool& is_number) {
   const Byte* found = contraction<true>(at, end);
   if (found != at) return found;
   const Byte* visible = at + (*at == ' ');
@@ -264,134 +258,6 @@ inline const Byte* lossless_word(const Byte* at, const Byte* end, bool& is_numbe
   }
   return whitespace(at, end);
 }
-
-// ---- the fast path: words of ASCII letters
-
-inline std::uint64_t load_eight(const Byte* at) {
-  std::uint64_t bytes;
-  std::memcpy(&bytes, at, 8);
-  return bytes;
-}
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-inline constexpr bool EIGHT_AT_ONCE = false;
-#else
-inline constexpr bool EIGHT_AT_ONCE = true;
-#endif
-
-inline unsigned first_set_byte(std::uint64_t high_bits) {
-#if defined(_MSC_VER) && !defined(__clang__)
-  unsigned long index;
-  _BitScanForward64(&index, high_bits);
-  return unsigned(index) / 8;
-#else
-  return unsigned(__builtin_ctzll(high_bits)) / 8;
-#endif
-}
-
-inline bool is_lower(Byte byte) { return byte >= 'a' && byte <= 'z'; }
-inline bool is_upper(Byte byte) { return byte >= 'A' && byte <= 'Z'; }
-
-// Skips the letters from a to z.
-inline const Byte* skip_lower(const Byte* at, const Byte* end) {
-#if defined(__SSE2__) && !defined(TREETOK_PLAIN)
-  for (; end - at >= 16; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    // Bytes from 0x80 on are negative, and so below `a`.
-    const __m128i is_letter = _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8('a' - 1)),
-                                            _mm_cmplt_epi8(bytes, _mm_set1_epi8('z' + 1)));
-    const unsigned others = ~unsigned(_mm_movemask_epi8(is_letter)) & 0xFFFF;
-    if (others) return at + __builtin_ctz(others);
-  }
-#else
-  if (EIGHT_AT_ONCE) {
-    constexpr std::uint64_t ONES = 0x0101010101010101, HIGH = 0x8080808080808080;
-    for (; end - at >= 8; at += 8) {
-      const std::uint64_t bytes = load_eight(at), low = bytes & ~HIGH;
-      // The high bit of a byte is set where it is at least `a`, and where it is above `z`.
-      const std::uint64_t from = low + ONES * (0x80 - 'a'), above = low + ONES * (0x7F - 'z');
-      const std::uint64_t others = (~from | above | bytes) & HIGH;
-      if (others) return at + first_set_byte(others);
-    }
-  }
-#endif
-  while (at < end && is_lower(*at)) ++at;
-  return at;
-}
-
-// The end of a word of ASCII letters that starts at `letter`, a letter; nullptr if other characters decide.
-inline const Byte* ascii_word(const Byte* letter, const Byte* end) {
-  const Byte* after = skip_lower(letter + 1, end);
-  if (after == letter + 1 && after < end && is_upper(*letter) && is_upper(*after)) {
-    while (after < end && is_upper(*after)) ++after;
-    const Byte* last_capital = after - 1;
-    after = skip_lower(after, end);
-    if (after - last_capital > 2) after = after < end && *after >= 0x80 ? after : last_capital;
-  }
-  return after < end && *after >= 0x80 ? nullptr : after;
-}
-
-// Kinds of bytes, for the fast path.
-enum class ByteKind : std::uint8_t { LETTER, SYMBOL, DIGIT, SPACE, OTHER };
-
-inline constexpr std::array<ByteKind, 256> BYTE_KINDS = [] {
-  std::array<ByteKind, 256> kinds{};
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-    const bool is_space = byte == ' ' || (byte >= '\t' && byte <= '\r');
-    kinds[std::size_t(byte)] = byte >= 0x80                     ? ByteKind::OTHER
-                               : is_letter                    ? ByteKind::LETTER
-                               : byte >= '0' && byte <= '9'   ? ByteKind::DIGIT
-                               : is_space                     ? ByteKind::SPACE
-                                                              : ByteKind::SYMBOL;
-  }
-  return kinds;
-}();
-
-inline const Byte* skip_bytes(const Byte* at, const Byte* end, ByteKind kind) {
-  while (at < end && BYTE_KINDS[*at] == kind) ++at;
-  return at;
-}
-
-struct LosslessSplitter {
-  template <class Sink>
-  static void split(const Byte* text, std::size_t bytes, Sink&& word) {
-    for (const Byte *at = text, *end = text + bytes; at < end;) {
-      const Byte* after = fast_word(at, end);
-      bool is_number = false;
-      if (!after) after = lossless_word(at, end, is_number);
-      give_word(at, after, is_number, word);
-      at = after;
-    }
-  }
-
- private:
-  // The end of the word, if ASCII characters decide; else nullptr.
-  static const Byte* fast_word(const Byte* at, const Byte* end) {
-    const Byte* visible = at + (*at == ' ');
-    if (visible == end) return nullptr;
-    switch (BYTE_KINDS[*visible]) {
-      case ByteKind::LETTER:
-        return ascii_word(visible, end);
-      case ByteKind::SYMBOL: {
-        // It may be a contraction.
-        if (*at == '\'') return nullptr;
-        const Byte* after = skip_bytes(visible, end, ByteKind::SYMBOL);
-        return after < end && *after >= 0x80 ? nullptr : after;
-      }
-      case ByteKind::DIGIT: {
-        // The space before a number is a word.
-        if (visible != at) return visible;
-        const Byte* after = skip_bytes(at, end, ByteKind::DIGIT);
-        const std::size_t count = std::size_t(after - at);
-        if ((after < end && *after >= 0x80) || count > MOST_DIGITS_IN_GROUPS) return nullptr;
-        return at + (count - 1) % 3 + 1;
-      }
-      default:
-        return nullptr;
-    }
-  }
-};
 
 // ---- the first version of `lossless`
 

@@ -69,8 +69,8 @@ def character_classes(characters: str) -> list[int]:
 
 
 def sigma_context(characters: str) -> tuple[set[int], set[int]]:
-    """The characters that have a case, and those that are skipped, when `str.lower` decides whether a capital sigma
-    is at the end of a word."""
+    """The characters that have a case, and those that are skipped, when `str.lower` decides whether a capital
+    sigma is at the end of a word."""
     cased = {ord(c) for c in characters if (c + "Σ").lower()[-1] == "ς"}
     skipped = {ord(c) for c in characters if ("A" + c + "Σ").lower()[-1] == "ς"} - cased
     return cased, skipped
@@ -122,7 +122,7 @@ def main(path: str) -> None:
     lower = [ord(chr(code).lower()[0]) for code in range(CODE_POINTS)]
     upper = [ord(chr(code).upper()) if len(chr(code).upper()) == 1 else 0 for code in range(CODE_POINTS)]
     parts = [
-        f"// Made by native/unicode_tables.py: Unicode {unicodedata.unidata_version}, regex {regex.__version__}.\n",
+        f"// Made by unicode_tables.py: Unicode {unicodedata.unidata_version}, regex {regex.__version__}.\n",
         "#pragma once\n#include <cstdint>\nnamespace treetok {\n",
         f"enum Kind : std::uint8_t {{\n{kinds}}};\n",
         f"enum Property : std::uint16_t {{\n  KIND_MASK = {(1 << KIND_BITS) - 1},\n{bits}}};\n",

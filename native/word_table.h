@@ -6,15 +6,26 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "bytes_hash.h"
-#include "splitter.h"
 
 namespace treetok {
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+inline constexpr bool EIGHT_AT_ONCE = false;
+#else
+inline constexpr bool EIGHT_AT_ONCE = true;
+#endif
 
 // What a word is found by: its bytes if these are few, else hashes of them.
 struct WordKey {
@@ -24,7 +35,8 @@ struct WordKey {
   static constexpr std::uint64_t LONG = std::uint64_t(0xFF) << 56;
 
   bool is_long() const { return (second & LONG) == LONG; }
-  std::uint64_t hash() const { return mix(first ^ 0x9E3779B97F4A7C15, second ^ 0xC2B2AE3D27D4EB4F); }
+  // The highest bits depend on all bytes, which is not so of the lowest.
+  std::uint64_t hash() const { return first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F; }
 };
 
 // What to keep of sixteen bytes for words of 0 to 15: looked up, since branches would often be predicted wrongly.
@@ -37,26 +49,33 @@ inline constexpr auto KEY_MASKS = [] {
   return masks;
 }();
 
+// Of a word of at most `MOST_BYTES` bytes, from which 16 bytes may be read.
+inline WordKey short_key(const Byte* word, std::size_t bytes) {
+  std::uint64_t parts[2];
+  if (EIGHT_AT_ONCE) {
+    std::memcpy(parts, word, 16);
+    parts[0] &= KEY_MASKS[bytes][0];
+    parts[1] &= KEY_MASKS[bytes][1];
+  } else {
+    parts[0] = parts[1] = 0;
+    std::memcpy(parts, word, bytes);
+    // The byte that the length goes to is in front.
+    parts[1] >>= 8;
+  }
+  // Never 0: words have at least one byte.
+  return {parts[0], parts[1] | (std::uint64_t(bytes) << 56)};
+}
+
 // `readable`: how many bytes may be read from `word` on.
 inline WordKey key_of(const Byte* word, std::size_t bytes, std::size_t readable) {
   if (bytes > WordKey::MOST_BYTES) {
     const std::uint64_t hash = hash_of({reinterpret_cast<const char*>(word), bytes});
     return {hash, WordKey::LONG | (hash >> 8)};
   }
-  std::uint64_t parts[2] = {0, 0};
-  if (EIGHT_AT_ONCE && readable >= 16) {
-    std::memcpy(parts, word, 16);
-    parts[0] &= KEY_MASKS[bytes][0];
-    parts[1] &= KEY_MASKS[bytes][1];
-  } else {
-    std::memcpy(parts, word, bytes);
-    if (!EIGHT_AT_ONCE) {
-      // The byte that the length goes to is in front.
-      parts[1] >>= 8;
-    }
-  }
-  // Never 0: words have at least one byte.
-  return {parts[0], parts[1] | (std::uint64_t(bytes) << 56)};
+  if (readable >= 16) return short_key(word, bytes);
+  Byte copy[16] = {};
+  std::memcpy(copy, word, bytes);
+  return short_key(copy, bytes);
 }
 
 // The ids of one word.
@@ -97,16 +116,19 @@ class WordTable {
   static constexpr std::size_t MOST_WORDS = 1 << 19;
   static constexpr std::size_t MOST_RECORD_BYTES = 32 << 20;
 
-  explicit WordTable(std::size_t slots = 1 << 14, std::shared_ptr<Arena> records = std::make_shared<Arena>())
-      : slots_(new Slot[slots]), mask_(slots - 1), records_(std::move(records)) {}
+  explicit WordTable(unsigned log_slots = 14, std::shared_ptr<Arena> records = std::make_shared<Arena>())
+      : slots_(std::size_t(1) << log_slots),
+        mask_((std::size_t(1) << log_slots) - 1),
+        shift_(64 - log_slots),
+        records_(std::move(records)) {}
 
   // The ids of a word; no ids if it is not in the table.
   Ids find(const WordKey& key, const Byte* word, std::size_t bytes) const {
-    for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
+    for (std::size_t at = place_of(key);; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
       const std::uint64_t second = slot.second.load(std::memory_order_acquire);
       if (second == key.second && slot.first == key.first) {
-        if (slot.count) return {slot.ids, slot.count};
+        if (slot.few.count) return {slot.few.ids, slot.few.count};
         const Record& record = *slot.record();
         if (record.bytes == bytes && std::memcmp(record.word(), word, bytes) == 0) {
           return {record.ids(), record.count};
@@ -114,6 +136,28 @@ class WordTable {
       } else if (second == 0) {
         return {nullptr, 0};
       }
+    }
+  }
+
+  // How many bytes are read from a short word on.
+  static constexpr std::size_t BYTES_READ = 16;
+  // How many ids `write_ids` may write, with what is written over later.
+  static constexpr std::size_t MOST_WRITTEN = 16;
+
+  // Writes the ids of a word of at most `WordKey::MOST_BYTES` bytes. Returns where they end; nullptr if the word is
+  // not in the table, or has too many ids.
+  std::uint32_t* write_ids(const Byte* word, std::size_t bytes, std::uint32_t* ids) const {
+    const WordKey key = short_key(word, bytes);
+    for (std::size_t at = place_of(key);; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      const std::uint64_t second = slot.second.load(std::memory_order_acquire);
+      if (second == key.second && slot.first == key.first) {
+        if (slot.few.count == 0) return write_record(*slot.record(), ids);
+        // All of them, and what is behind: a fixed number of bytes takes no branch.
+        std::memcpy(ids, &slot.few, sizeof(slot.few));
+        return ids + slot.few.count;
+      }
+      if (second == 0) return nullptr;
     }
   }
 
@@ -125,10 +169,10 @@ class WordTable {
     Slot& slot = free_slot(key);
     slot.first = key.first;
     if (!key.is_long() && count <= 3) {
-      slot.count = count;
-      std::memcpy(slot.ids, ids, count * sizeof(std::uint32_t));
+      slot.few.count = count;
+      std::memcpy(slot.few.ids, ids, count * sizeof(std::uint32_t));
     } else {
-      slot.count = 0;
+      slot.few.count = 0;
       slot.set_record(make_record(word, bytes, ids, count));
     }
     slot.second.store(key.second, std::memory_order_release);
@@ -137,15 +181,14 @@ class WordTable {
 
   // A table of twice the size with the same words. This one must not be added to any more.
   std::shared_ptr<WordTable> larger() const {
-    auto table = std::make_shared<WordTable>(2 * (mask_ + 1), records_);
+    auto table = std::make_shared<WordTable>(64 - shift_ + 1, records_);
     for (std::size_t at = 0; at <= mask_; ++at) {
       const Slot& slot = slots_[at];
       const std::uint64_t second = slot.second.load(std::memory_order_relaxed);
       if (second == 0) continue;
       Slot& copy = table->free_slot({slot.first, second});
       copy.first = slot.first;
-      copy.count = slot.count;
-      std::memcpy(copy.ids, slot.ids, sizeof(slot.ids));
+      copy.few = slot.few;
       copy.second.store(second, std::memory_order_relaxed);
     }
     table->words_ = words_;
@@ -163,21 +206,31 @@ class WordTable {
   struct Slot {
     std::atomic<std::uint64_t> second{0};
     std::uint64_t first = 0;
-    // 0: the ids are in a record, and its address is where they would be.
-    std::uint32_t count = 0;
-    std::uint32_t ids[3] = {0, 0, 0};
+    struct {
+      std::uint32_t ids[3] = {0, 0, 0};
+      // 0: the ids are in a record, and its address is where they would be.
+      std::uint32_t count = 0;
+    } few;
 
     const Record* record() const {
       const Record* address;
-      std::memcpy(&address, ids + 1, sizeof(address));
+      std::memcpy(&address, few.ids, sizeof(address));
       return address;
     }
-    void set_record(const Record* address) { std::memcpy(ids + 1, &address, sizeof(address)); }
+    void set_record(const Record* address) { std::memcpy(few.ids, &address, sizeof(address)); }
   };
   static_assert(sizeof(Slot) == 32, "two slots in a cache line");
 
+  TREETOK_NOINLINE static std::uint32_t* write_record(const Record& record, std::uint32_t* ids) {
+    if (record.count > MOST_WRITTEN) return nullptr;
+    std::memcpy(ids, record.ids(), record.count * sizeof(std::uint32_t));
+    return ids + record.count;
+  }
+
+  std::size_t place_of(const WordKey& key) const { return std::size_t(key.hash() >> shift_); }
+
   Slot& free_slot(const WordKey& key) {
-    std::size_t at = key.hash() & mask_;
+    std::size_t at = place_of(key);
     while (slots_[at].second.load(std::memory_order_relaxed) != 0) at = (at + 1) & mask_;
     return slots_[at];
   }
@@ -192,8 +245,42 @@ class WordTable {
     return record;
   }
 
-  std::unique_ptr<Slot[]> slots_;
+  // Slots in large pages, where the system has them: a text touches slots all over the table.
+  class Slots {
+   public:
+    explicit Slots(std::size_t count) : count_(count) {
+      std::size_t bytes = count * sizeof(Slot);
+      void* memory = nullptr;
+#if defined(__linux__)
+      if (bytes >= LARGE_PAGE) {
+        memory = std::aligned_alloc(LARGE_PAGE, bytes);
+        if (memory) madvise(memory, bytes, MADV_HUGEPAGE);
+      }
+#endif
+      if (!memory) memory = std::malloc(bytes);
+      if (!memory) throw std::bad_alloc();
+      slots_ = static_cast<Slot*>(memory);
+      std::uninitialized_default_construct_n(slots_, count);
+    }
+    ~Slots() {
+      std::destroy_n(slots_, count_);
+      std::free(slots_);
+    }
+    Slots(const Slots&) = delete;
+    Slots& operator=(const Slots&) = delete;
+
+    Slot& operator[](std::size_t at) { return slots_[at]; }
+    const Slot& operator[](std::size_t at) const { return slots_[at]; }
+
+   private:
+    static constexpr std::size_t LARGE_PAGE = 2 << 20;
+    Slot* slots_;
+    std::size_t count_;
+  };
+
+  Slots slots_;
   std::size_t mask_;
+  unsigned shift_;
   std::size_t words_ = 0;
   std::shared_ptr<Arena> records_;
 };

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import treetok
-from treetok.native_encoder import why_not_native
+from treetok.native import why_not_native
 from treetok.reference_encoder import ReferenceEncoder
 from treetok.storage import shipped_names
 

@@ -174,7 +174,7 @@ def bad_inputs(tmp_path):
     yield ["encode", "--model", "nope"], "no tokenizer 'nope'"
     yield ["encode", "--model", tmp_path], "treetok.json is missing"
     yield ["encode", "--model", "en", latin], "latin.txt, line 2: byte 0xe9 is not UTF-8"
-    yield ["encode", "--model", "en", tmp_path / "missing"], "cannot read"
+    yield ["encode", "--model", "en", tmp_path / "missing"], "no such file"
     yield ["decode", "--model", "en", good], "good.txt, line 1: not a line of ids"
     yield ["tree", "", "--model", "en"], "there is no word"
     yield ["tree", "a", "--model", "en", "--svg", tmp_path / "no" / "dir.svg"], "cannot write"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from treetok import TreetokError
 from treetok.corpus import WordCounter, count_words, reading
 from treetok.progress import Progress
-from treetok.text import PROFILES, profile_named
+from treetok.text import PROFILES, VERSIONS, profile_named
 
 TEXT = "It's a windy day, said the surfer's friend.\n\nSurfers surf — naïvely.\n"
 lossless, uncased = profile_named("lossless"), profile_named("uncased")
@@ -210,3 +210,20 @@ def test_other_bad_input(tmp_path):
         counted(b"text")
     with pytest.raises(TreetokError, match="lone surrogate"):
         counted(["\ud800"])
+
+
+@pytest.mark.parametrize("profile", VERSIONS.values(), ids=lambda profile: f"{profile.name} {profile.version}")
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=60) | st.sampled_from([TEXT, TEXT.upper()])
+    )
+)
+def test_the_native_counter_counts_like_plain_python(profile, texts):
+    counters = []
+    for switch in ("1", "0"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TREETOK_NATIVE", switch)
+            counters.append(count_words(texts, profile).counts())
+    native, plain = counters
+    assert native == plain and list(native) == list(plain)
+    assert native == dict(sorted(Counter(word for text in texts for word in profile.split(text)).items()))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
 from treetok.lexicon import Lexicon
-from treetok.native_encoder import SPECIAL, native_encoder, native_source, tokens_of, why_not_native
+from treetok.native import why_not_native
+from treetok.native_encoder import SPECIAL, native_encoder, native_source, tokens_of
 from treetok.reference_encoder import ReferenceEncoder
 from treetok.sources import CountTrees
 from treetok.text import VERSIONS
@@ -32,17 +33,51 @@ KINDS = {
 }
 
 # Characters that decide where words end, beside those of all of Unicode.
-DECISIVE = "aZzAéÉßẞΣσςİıſ ſ\t\n\r\x85\xa0\u3000 ''’’0123456789٣४Ⅻ½_-.,;@#*/\x00\u0301\u20e3\ufe0f\u200c\u200d中国カなไทย한글🇩🇪👩👍🏽❤©→ℹ"
+DECISIVE = (
+    "aZzAéÉßẞΣσςİıſ ſ\t\n\r\x85\xa0\u3000 ''’’0123456789٣४Ⅻ½_-.,;"
+    "@#*/\x00\u0301\u20e3\ufe0f\u200c\u200d中国カなไทย한글🇩🇪👩👍🏽❤©→ℹ"
+)
 text_near_borders = st.text(st.sampled_from(DECISIVE), max_size=40)
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 words = st.sampled_from(
-    "the cat's windsurfing  THE HTMLParser camelCase URLs don't 12345678 naïve Straße über".split(" ")
+    ["the", "cat's", "", "THE", "HTMLParser", "camelCase", "URLs", "12345678", "naïve", "Straße"]
 )
 running_text = st.lists(words | any_text.map(lambda text: text[:3]), max_size=12).map(" ".join)
 long_runs = st.builds(
     lambda unit, times: unit * times, st.text(st.sampled_from(DECISIVE), max_size=3), st.integers(1, 90)
 )
-texts = st.one_of(text_near_borders, any_text, running_text, long_runs)
+# Long enough for several of the blocks of 64 bytes that ASCII text is split by.
+ascii_parts = st.sampled_from(
+    [
+        "the",
+        " of",
+        "HTMLParser",
+        "URLs",
+        "aB",
+        "A",
+        "7",
+        "1998",
+        "1234567",
+        "...",
+        "_",
+        "'",
+        "'s",
+        "'lL",
+        "'d_",
+        "’t",
+        " ",
+        "   ",
+        "\n",
+        " \n \n",
+        "\n    ",
+        "\t",
+        "\xa0",
+        "é",
+    ]
+)
+ascii_runs = st.builds(lambda unit, times: unit * times, st.sampled_from("aA1 .\n"), st.integers(1, 70))
+ascii_blocks = st.lists(ascii_parts | ascii_runs, max_size=60)
+texts = st.one_of(text_near_borders, any_text, running_text, long_runs, ascii_blocks.map("".join))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,7 +55,8 @@ def encode_files(
             write_header(file, kind, 0)
         before = 0
         for path in files:
-            for ids in ids_of_file(encoder, path, end_id, text_column, threads, lambda at: stage.at(before + at)):
+            report = partial(stage.at_offset, before)
+            for ids in ids_of_file(encoder, path, end_id, text_column, threads, report):
                 file.write(ids.astype(kind, copy=False).tobytes())
                 count += len(ids)
             before += size_of(path)
@@ -75,7 +77,7 @@ def size_of(path: Path) -> int:
 
 
 def write_header(file: IO[bytes], kind: np.dtype[Any], count: int) -> None:
-    """The header of an `.npy` file. numpy leaves room for the number to grow, so its size does not depend on it."""
+    """The header of an `.npy` file. numpy leaves room for the number to grow: its size is always the same."""
     head = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(file, head)
 
@@ -88,7 +90,7 @@ def ids_of_file(
     if has_rows(path):
         for texts in together(read_texts(path, text_column, report)):
             ids, offsets = encoder.encode_flat(texts, threads)
-            yield np.insert(ids, offsets[1:].astype(np.int64), end_id) if len(end) else ids
+            yield ids if end_id is None else np.insert(ids, offsets[1:].astype(np.int64), np.uint32(end_id))
     else:
         for block in blocks_of_words(read_blocks(path, report), path):
             yield encoder.encode_utf8(block, threads)
@@ -163,7 +165,7 @@ def written_beside(output: Path) -> Iterator[IO[bytes]]:
         raise TreetokError(f"cannot write {output}: {error.strerror or error}") from None
     beside = Path(name)
     try:
-        with open(handle, "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             yield file
         beside.chmod(0o666 & ~current_umask())
         beside.replace(output)

@@ -1,55 +1,36 @@
-"""The native core: the same as `reference_encoder`, in C++, with the words of a tokenizer's own sources of trees."""
+"""The native core: does what `reference_encoder` does, in C++."""
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treetok.markers import Marker
+from treetok.native import PROFILE_NUMBERS, core, why_not_native
 from treetok.segment import COST_PER_TOKEN
-from treetok.sources import CountTrees, ParserTrees
+from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.token_entropy import entropies_of
 from treetok.token_table import UNKNOWN, Entry, byte_name
 from treetok.tokenizer_state import TokenizerState
 
-# TREETOK_NATIVE=0 chooses the reference, to compare the two.
-SWITCH = "TREETOK_NATIVE"
-# Numbers that `native/` has for the same.
-PROFILES = {("lossless", 1): 0, ("lossless", 2): 1, ("uncased", 1): 2, ("uncased", 2): 3}
+if TYPE_CHECKING:
+    from treetok import _core
+
+# Kinds of tokens, as numbered in `native/vocabulary.h`.
 SPECIAL, PIECE, BYTE, FIRST_MARKER = 0, 1, 2, 3
 
 
-def why_not_native(state: TokenizerState | None = None) -> str | None:
-    """Why the reference is used, in general or for this tokenizer; None if the native core is.
-
-    >>> why_not_native() in (None, "it was installed without a compiler", "TREETOK_NATIVE is 0")
-    True
-    """
-    if os.environ.get(SWITCH) == "0":
-        return f"{SWITCH} is 0"
-    try:
-        from treetok import _core  # noqa: F401
-    except ImportError:
-        return "it was installed without a compiler"
-    if state is not None and not isinstance(state.source, CountTrees | ParserTrees):
-        return "its source of trees is a Python object"
-    if state is not None and type(state) is not TokenizerState:
-        return "it segments words in a way of its own"
-    return None
-
-
-def native_encoder(state: TokenizerState) -> Any:
-    """The native encoder of a tokenizer; None if there is no native core, or trees come from a Python object."""
-    if why_not_native(state) is not None:
+def native_encoder(state: TokenizerState) -> _core.Encoder | None:
+    """The native encoder of a tokenizer; None if there is no native core, or if trees or pieces come from Python
+    code that it does not know."""
+    is_known = type(state) is TokenizerState and isinstance(state.source, CountTrees | ParserTrees)
+    if not is_known or why_not_native() is not None:
         return None
-    from treetok import _core
-
     names, kinds, costs = tokens_of(state)
     lexicon = state.lexicon
-    return _core.Encoder(
-        PROFILES[state.profile, state.profile_version],
+    encoder: _core.Encoder = core().Encoder(
+        PROFILE_NUMBERS[state.profile, state.profile_version],
         names,
         kinds,
         costs,
@@ -58,11 +39,14 @@ def native_encoder(state: TokenizerState) -> Any:
         (lexicon.utf8, lexicon.lengths, lexicon.depths) if len(lexicon) else None,
         native_source(state.source),
     )
+    return encoder
 
 
-def native_source(source: CountTrees | ParserTrees) -> Any:
+def native_source(source: TreeSource) -> Any:
+    """Trees of words that are not in the lexicon."""
     if isinstance(source, CountTrees):
         return source.hashes, source.counts
+    assert isinstance(source, ParserTrees)
     return source.native
 
 

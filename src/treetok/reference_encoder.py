@@ -1,4 +1,4 @@
-"""Text to ids and back in plain Python: the specification of the native core, and what runs where there is none."""
+"""Text to ids and back in plain Python: the specification of the native core, and its stand-in."""
 
 from __future__ import annotations
 

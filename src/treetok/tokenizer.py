@@ -199,7 +199,7 @@ class TreeTokenizer:
         files: PathLike[str] | Iterable[PathLike[str]],
         output: str | PathLike[str],
         *,
-        dtype: npt.DTypeLike = None,
+        dtype: npt.DTypeLike | None = None,
         end: str | None = None,
         text_column: str = "text",
         threads: int | None = None,
@@ -266,7 +266,7 @@ class TreeTokenizer:
 
     def decode_batch(self, batch: Iterable[Iterable[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Decode several lists of ids."""
-        if isinstance(batch, str | bytes) or not isinstance(batch, Iterable):
+        if not isinstance(batch, Iterable):
             raise TreetokError(f"a batch must be a list of lists of ids, not {type(batch).__name__}")
         return [self.decode(ids, skip_special_tokens=skip_special_tokens) for ids in batch]
 

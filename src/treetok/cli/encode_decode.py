@@ -1,4 +1,4 @@
-"""`treetok encode` and `treetok decode`: one line in, one line out.
+"""`treetok encode` and `treetok decode`: one line in, one line out; or files in, one file of ids out.
 
 The last line of the output ends with a line feed if and only if that of the input does, so that, with a lossless
 tokenizer, `treetok encode | treetok decode` writes exactly the bytes it read.
@@ -10,11 +10,13 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.corpus.reading import compression_of, decompress, has_rows, read_texts, reading_errors
 from treetok.corpus.reading import decode as decode_utf8
 from treetok.storage.vocab_tsv import escape_character
 
@@ -36,13 +38,29 @@ def add_commands(commands: Any) -> None:
     encode = commands.add_parser(
         "encode",
         help="encode text as ids or tokens, line by line",
-        description="Encode plain UTF-8 text: one line in, one line of ids (or tokens) out, the last without a"
-        " line feed if it has none in the input. Special tokens in the input are treated as ordinary text.",
+        description="Encode UTF-8 text: one line in, one line of ids (or tokens) out, the last without a line feed"
+        " if it has none in the input. With -o, write all ids to one file instead, for training language models."
+        " Files may be compressed (.gz, .xz, .bz2, .zst), and .jsonl or .parquet: then each row is a text. Special"
+        " tokens in the input are treated as ordinary text.",
+        epilog="example: treetok encode corpus/*.jsonl.gz --model en -o train.bin --end '<|endoftext|>'",
     )
     add_files_and_model(encode)
     output = encode.add_mutually_exclusive_group()
     output.add_argument("--ids", action="store_true", help="print ids (default)")
     output.add_argument("--tokens", action="store_true", help=f"print tokens; {SPACE} marks a space")
+    output.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write ids to a file: .npy for numpy, any other name (.bin) for plain little-endian numbers, as"
+        " numpy.memmap reads them",
+    )
+    encode.add_argument(
+        "--dtype", choices=["uint16", "uint32"], help="with -o (default: uint16 if it can hold all ids)"
+    )
+    encode.add_argument("--end", metavar="TOKEN", help="with -o: a special token to write after each file or row")
+    encode.add_argument("--text-column", default="text", help="of .jsonl and .parquet files (default: text)")
+    encode.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
     encode.set_defaults(run=run_encode)
     decode = commands.add_parser(
         "decode",
@@ -60,18 +78,42 @@ def add_files_and_model(parser: argparse.ArgumentParser) -> None:
 
 
 def run_encode(options: argparse.Namespace) -> None:
+    if options.threads < 1:
+        raise TreetokError(f"--threads must be at least 1, not {options.threads}")
     tokenizer = TreeTokenizer.load(options.model)
+    if options.output is not None:
+        write_ids(tokenizer, options)
+        return
+    if options.dtype or options.end:
+        raise TreetokError("--dtype and --end are for files of ids: give -o FILE")
 
     def shown(ids: list[int]) -> str:
         if options.tokens:
             return " ".join(show_token(tokenizer.id_to_token(token_id)) for token_id in ids)
         return " ".join(map(str, ids))
 
+    def encoded(lines: list[Line]) -> list[list[int]]:
+        return tokenizer.encode_batch([line.text for line in lines], threads=options.threads)
+
     write_lines(
         (shown(ids), line.is_ended)
-        for lines in together(read_lines(options.files))
-        for ids, line in zip(tokenizer.encode_batch([line.text for line in lines]), lines, strict=True)
+        for lines in together(read_lines(options.files, options.text_column))
+        for ids, line in zip(encoded(lines), lines, strict=True)
     )
+
+
+def write_ids(tokenizer: TreeTokenizer, options: argparse.Namespace) -> None:
+    if not options.files or "-" in options.files:
+        raise TreetokError("-o needs files to read, not standard input")
+    count = tokenizer.encode_files(
+        [Path(name) for name in options.files],
+        options.output,
+        dtype=options.dtype,
+        end=options.end,
+        text_column=options.text_column,
+        threads=options.threads,
+    )
+    print(f"{options.output}: {count} ids", file=sys.stderr)
 
 
 def together(lines: Iterator[Line]) -> Iterator[list[Line]]:
@@ -122,19 +164,26 @@ def show_token(token: str) -> str:
     return "".join(map(escape_character, token)).replace(" ", SPACE)
 
 
-def read_lines(files: list[str]) -> Iterator[Line]:
+def read_lines(files: list[str], text_column: str = "text") -> Iterator[Line]:
     for name in files or ["-"]:
+        path = Path(name)
         if name == "-":
             if sys.stdin is None:
                 raise TreetokError("standard input is closed")
             yield from lines_of(sys.stdin.buffer, "standard input")
-            continue
-        try:
-            file = Path(name).open("rb")
-        except OSError as error:
-            raise TreetokError(f"cannot read {name}: {error.strerror or error}") from None
-        with file:
-            yield from lines_of(file, name)
+        elif has_rows(path):
+            for number, text in enumerate(read_texts(path, text_column), start=1):
+                yield Line(name, number, text, is_ended=True)
+        else:
+            with opened(path) as file:
+                yield from lines_of(file, name)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A plain text file, decompressed."""
+    with reading_errors(path), path.open("rb") as raw, decompress(raw, compression_of(path), path) as stream:
+        yield stream
 
 
 def lines_of(file: IO[bytes], name: str) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.native import why_not_native
 from treetok.storage import find_directory, shared_files
 
 
@@ -32,6 +33,7 @@ def run(options: argparse.Namespace) -> None:
     directory = find_directory(options.model)
     size = f"{sum(file.stat().st_size for file in directory.iterdir() if file.is_file()) / 1e6:.2f} MB"
     shared = sum(file.stat().st_size for file in shared_files(directory))
+    reason = why_not_native()
     rows = {
         "directory": directory,
         "size on disk": f"{size}, and {shared / 1e6:.2f} MB shared with others" if shared else size,
@@ -39,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),
         "known words": tokenizer.known_words,
+        "runs on": "the native core" if reason is None else f"plain Python, since {reason}",
         **dict(shown_settings(tokenizer.settings)),
     }
     width = max(map(len, rows))

@@ -7,12 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treetok.corpus.reading import read_texts
 from treetok.errors import TreetokError, whole_number
+from treetok.native import PROFILE_NUMBERS, core, why_not_native
 from treetok.progress import Progress
 from treetok.text import Profile, check_encodable
+
+if TYPE_CHECKING:
+    from treetok import _core
 
 # Approximate size of one dictionary entry: the slot, the string and the count.
 BYTES_PER_WORD = 160
@@ -24,12 +28,20 @@ LARGEST_TOTAL = 10**15
 LONGEST_SHOWN = 40
 
 
+def native_counter(profile: Profile) -> _core.WordCounter | None:
+    if why_not_native() is not None:
+        return None
+    counter: _core.WordCounter = core().WordCounter(PROFILE_NUMBERS[profile.name, profile.version])
+    return counter
+
+
 class WordCounter:
     """Counts words as text comes in.
 
-    Text is first split at spaces, which is fast, and these chunks are counted; only distinct chunks are normalised
-    and split into words. When the words would take more than `memory_limit` bytes, the rarest are dropped, and
-    `dropped` counts them.
+    When the words would take more than `memory_limit` bytes, the rarest are dropped, and `dropped` counts them.
+
+    In plain Python, text is first split at spaces, which is fast, and these chunks are counted; only distinct
+    chunks are normalised and split into words.
     """
 
     def __init__(self, profile: Profile, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> None:
@@ -40,16 +52,16 @@ class WordCounter:
         self.max_chunks = min(MAX_CHUNKS, max_entries // 4)
         self.max_words = max_entries - self.max_chunks
         self.dropped = 0
+        self._native = native_counter(profile)
         self._chunks: Counter[str] = Counter()
         self._words: Counter[str] = Counter()
 
     def add(self, text: str) -> None:
         check_encodable(text)
-        self.add_chunks(self.profile.chunks(text))
-
-    def add_chunks(self, chunks: Iterable[str]) -> None:
-        """Count chunks of text as returned by `Profile.chunks`."""
-        self._chunks.update(chunks)
+        if self._native is not None:
+            self._add_natively(text, 1)
+            return
+        self._chunks.update(self.profile.chunks(text))
         if len(self._chunks) > self.max_chunks:
             self._flush_chunks()
 
@@ -57,17 +69,28 @@ class WordCounter:
         """Count a bare word as if it occurred in running text."""
         check_encodable(word)
         times = whole_number(f"the count of {word!r}", times, least=0)
-        if times:
+        if times > LARGEST_TOTAL:
+            raise TreetokError(f"the counts add up to more than {LARGEST_TOTAL}")
+        if times and self._native is not None:
+            self._add_natively(self.profile.in_running_text(word), times)
+        elif times:
             self._chunks[self.profile.in_running_text(word)] += times
         if len(self._chunks) > self.max_chunks:
             self._flush_chunks()
 
+    def _add_natively(self, text: str, times: int) -> None:
+        assert self._native is not None
+        self._native.add(text, times)
+        if len(self._native) > self.max_words:
+            self.dropped += self._native.drop_rare(self.max_words // 2)
+
     def counts(self) -> dict[str, int]:
         """Words and their counts, sorted by word."""
         self._flush_chunks()
-        if self._words.total() > LARGEST_TOTAL:
+        counts = dict(sorted(self._words.items())) if self._native is None else self._native.counts()
+        if sum(counts.values()) > LARGEST_TOTAL:
             raise TreetokError(f"the counts add up to more than {LARGEST_TOTAL}")
-        return dict(sorted(self._words.items()))
+        return counts
 
     def _flush_chunks(self) -> None:
         """Split the chunks counted so far into words."""

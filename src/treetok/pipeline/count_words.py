@@ -17,7 +17,7 @@ from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.run_directory import Made, Run
 from treetok.progress import Progress
-from treetok.text import Profile, check_encodable
+from treetok.text import Profile
 
 WORDS, IDS, LEXICON_WORDS, FIGURES = "words.tsv", "word_ids.safetensors", "lexicon_words.tsv", "words.json"
 
@@ -65,11 +65,9 @@ def count_text(
             counter = count_words(corpus, profile, memory_limit=options.memory_limit)
         else:
             for text in texts_of(corpus, options.text_column, progress, "counting words"):
-                check_encodable(text)
-                chunks = profile.chunks(text)
-                counter.add_chunks(chunks)
-                if not builder.is_full():
-                    builder.add(chunks)
+                counter.add(text)
+                if max_words and not builder.is_full():
+                    builder.add(profile.chunks(text))
         counts = counter.counts()
         frequent_words(counts, options.min_word_count)
         figures = {"words": sum(counts.values()), "distinct_words": len(counts), "dropped_words": counter.dropped}

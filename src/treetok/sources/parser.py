@@ -15,17 +15,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError
+from treetok.native import core
 from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures
 from treetok.sources.parser_layers import F32, Linear, Norm, attention, gelu
 from treetok.text.word_limit import LONGEST_WORD
 
 # Keeps a batch in cache.
+if TYPE_CHECKING:
+    from treetok import _core
+
 LETTERS_PER_BATCH = 512
 # Far above any sensible parser; a damaged file must not allocate gigabytes.
 MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
@@ -126,11 +130,11 @@ class ParserTrees:
         return embeddings
 
     @cached_property
-    def native(self) -> Any:
-        """The same parser in the native core."""
-        from treetok import _core
-
-        return _core.Parser(self.weights, self.heads, "".join(self.characters), self.morphemes)
+    def native(self) -> _core.Parser:
+        """The same parser in the native core, for words of up to LONGEST_WORD letters."""
+        characters = "".join(self.characters)
+        parser: _core.Parser = core().Parser(self.weights, self.heads, characters, self.morphemes)
+        return parser
 
     # ---- serialization
 

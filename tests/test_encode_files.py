@@ -1,0 +1,119 @@
+"""Files in, one file of ids out."""
+
+import gzip
+import json
+import lzma
+
+import numpy as np
+import pytest
+import zstandard
+
+from treetok import TreeTokenizer, TreetokError
+from treetok.cli import main
+from treetok.encode_files import blocks_of_words
+
+END = "<|endoftext|>"
+
+
+@pytest.fixture(params=["native", "reference"])
+def tokenizer(lossless, request, monkeypatch):
+    if request.param == "reference":
+        monkeypatch.setenv("TREETOK_NATIVE", "0")
+    return TreeTokenizer(lossless.state)
+
+
+def test_ids_of_a_file_are_those_of_its_text(tokenizer, tmp_path, sample_text):
+    text = "\ufeff" + sample_text + "\r\n  \t x\u3000y " * 3
+    path = tmp_path / "text.txt"
+    path.write_bytes(text.encode())
+    expected = tokenizer.encode(text)
+    assert tokenizer.encode_files(path, tmp_path / "ids.bin", progress=False) == len(expected)
+    assert np.memmap(tmp_path / "ids.bin", dtype="<u2", mode="r").tolist() == expected
+    tokenizer.encode_files([path], tmp_path / "ids.npy", dtype="uint32", threads=2, progress=False)
+    ids = np.load(tmp_path / "ids.npy", mmap_mode="r")
+    assert ids.dtype == np.uint32 and ids.tolist() == expected
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ids.bin", "ids.npy", "text.txt"]
+
+
+@pytest.mark.parametrize("size", [7, 100, 5000])
+def test_blocks_do_not_change_ids(tokenizer, tmp_path, monkeypatch, sample_text, size):
+    text = sample_text[:20_000] + "x" * 300 + "\n\n  y" + "東京 " * 50
+    path = tmp_path / "text.txt"
+    path.write_bytes(text.encode())
+    monkeypatch.setattr("treetok.corpus.reading.BLOCK_BYTES", size)
+    monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 3 * size)
+    blocks = [text.encode()[at : at + size] for at in range(0, len(text.encode()), size)]
+    assert b"".join(blocks_of_words(iter(blocks), path)) == text.encode()
+    tokenizer.encode_files(path, tmp_path / "ids.bin", progress=False)
+    assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == tokenizer.encode(text)
+
+
+def test_documents_of_all_kinds_of_files(tokenizer, tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    texts = ["First text.\n", "", "Ünd 東京 noch einer"]
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(rows))
+    pyarrow.parquet.write_table(pyarrow.table({"body": texts}), tmp_path / "b.parquet")
+    (tmp_path / "c.txt.xz").write_bytes(lzma.compress(texts[0].encode()))
+    (tmp_path / "d.txt.zst").write_bytes(zstandard.compress(texts[2].encode()))
+    end = [tokenizer.special_tokens[END]]
+    of_rows = [token_id for text in texts for token_id in tokenizer.encode(text) + end]
+    for name, column, expected in (
+        ("a.jsonl.gz", "text", of_rows),
+        ("b.parquet", "body", of_rows),
+        ("c.txt.xz", "text", tokenizer.encode(texts[0]) + end),
+        ("d.txt.zst", "text", tokenizer.encode(texts[2]) + end),
+    ):
+        count = tokenizer.encode_files(
+            tmp_path / name, tmp_path / "ids.bin", end=END, text_column=column, progress=False
+        )
+        assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == expected and count == len(expected)
+    files = [tmp_path / "c.txt.xz", tmp_path / "d.txt.zst"]
+    tokenizer.encode_files(files, tmp_path / "ids.bin", progress=False)
+    both = tokenizer.encode(texts[0]) + tokenizer.encode(texts[2])
+    assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == both
+
+
+def test_what_is_wrong_is_said_and_nothing_is_written(tokenizer, tmp_path):
+    good, bad, out = tmp_path / "good.txt", tmp_path / "bad.txt", tmp_path / "out.bin"
+    good.write_text("fine")
+    bad.write_bytes(b"one\ntwo \xff")
+    out.write_bytes(b"before")
+    for files, options, message in (
+        (bad, {}, r"bad.txt, line 2: byte 0xff is not UTF-8"),
+        ([good, tmp_path / "none.txt"], {}, "no such file"),
+        (tmp_path, {}, "is a directory"),
+        ("good.txt", {}, "files must be Path objects"),
+        (good, {"dtype": "int8"}, "are written as uint16 or uint32, not int8"),
+        (good, {"end": "<eos>"}, "is not a special token"),
+        (good, {"threads": 0}, "threads must be"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            tokenizer.encode_files(files, out, progress=False, **options)
+    with pytest.raises(TreetokError, match="cannot write"):
+        tokenizer.encode_files(good, tmp_path / "no" / "where.bin", progress=False)
+    assert out.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_command(lossless, tmp_path, capsysbinary):
+    lossless.save(tmp_path / "model")
+    text = "One line.\nAnother\n\nno feed"
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text.encode()))
+    model = ["--model", str(tmp_path / "model")]
+    assert main(["encode", str(tmp_path / "text.txt.gz"), *model, "--threads", "2"]) == 0
+    lines = capsysbinary.readouterr().out.decode()
+    assert [list(map(int, line.split())) for line in lines.split("\n")] == [
+        lossless.encode(line) for line in text.split("\n")
+    ]
+    out = tmp_path / "ids.npy"
+    assert main(["encode", str(tmp_path / "text.txt.gz"), *model, "-o", str(out), "--end", END]) == 0
+    assert np.load(out).tolist() == [*lossless.encode(text), lossless.special_tokens[END]]
+    for options, message in (
+        (["-o", str(out)], b"needs files"),
+        (["--end", END], b"give -o FILE"),
+        (["--threads", "0"], b"at least 1"),
+    ):
+        assert main(["encode", *model, *options]) == 1
+        assert message in capsysbinary.readouterr().err
