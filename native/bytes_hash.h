@@ -9,7 +9,7 @@
 namespace treetok {
 
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-#if defined(__SIZEOF_INT128__)
+#if defined(__SIZEOF_INT128__) && !defined(TREETOK_PLAIN)
   const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
   return std::uint64_t(product) ^ std::uint64_t(product >> 64);
 #else

@@ -1,11 +1,14 @@
 // Text to ids: splitter, word table, and for words that are not in it trees and segmentation.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
+#include <vector>
 
 #include "count_trees.h"
 #include "lexicon.h"

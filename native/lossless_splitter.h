@@ -1,20 +1,18 @@
 // The second version of `lossless` at full speed, for text that is mostly ASCII.
 #pragma once
 
+#include "processor.h"
 #include "splitter.h"
 #include "word_table.h"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define TREETOK_CHOOSES_INSTRUCTIONS 1
-#include <immintrin.h>
-#elif defined(_M_X64)
-#include <emmintrin.h>
-#endif
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(TREETOK_X86_64)
 #define TREETOK_SSE2
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(TREETOK_PLAIN)
 #define TREETOK_NEON
 #include <arm_neon.h>
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
 #endif
 
 namespace treetok {

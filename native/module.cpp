@@ -4,7 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 #include "encoder.h"
 #include "parallel.h"
@@ -43,15 +46,59 @@ nb::object string_of(const std::string& utf8, const char* errors = "strict") {
 // Special tokens, longest first: one may be the beginning of another.
 using Specials = std::vector<SpecialToken>;
 
-Specials specials_of(nb::handle pairs) {
+Specials specials_of(nb::handle pairs, std::size_t ids) {
   Specials specials;
   if (pairs.is_none()) return specials;
   for (nb::handle pair : pairs) {
     const Utf8 text = utf8_of(pair[0]);
-    specials.push_back({std::string(reinterpret_cast<const char*>(text.bytes), text.size), nb::cast<std::uint32_t>(pair[1])});
+    const auto id = nb::cast<std::uint32_t>(pair[1]);
+    // An empty text would be found again and again at the same place.
+    if (text.size == 0 || id >= ids) {
+      throw std::invalid_argument("a special token has no text, or no token has its id");
+    }
+    specials.push_back({std::string(reinterpret_cast<const char*>(text.bytes), text.size), id});
   }
   return specials;
 }
+
+// Threads that a text can keep busy: work is divided by their number, and each has memory of its own.
+std::size_t useful_threads(std::size_t threads, std::size_t bytes) {
+  constexpr std::size_t LEAST_BYTES_EACH = 1 << 11;
+  return std::max<std::size_t>(1, std::min(threads, bytes / LEAST_BYTES_EACH));
+}
+
+// The memory that an encoder reads: arrays of Python, or copies of those that have another layout.
+class KeptArrays {
+ public:
+  KeptArrays(nb::object lexicon, nb::object source) : source_(source) {
+    if (!lexicon.is_none()) {
+      for (std::size_t i = 0; i < 3; ++i) of_lexicon_.push_back(nb::cast<Array<std::uint8_t>>(lexicon[i]));
+    }
+    if (nb::isinstance<Parser>(source)) return;
+    for (std::size_t i = 0; i < 2; ++i) of_counts_.push_back(nb::cast<Array<std::uint64_t>>(source[i]));
+  }
+
+  std::optional<Lexicon> lexicon() const {
+    if (of_lexicon_.empty()) return std::nullopt;
+    const auto &text = of_lexicon_[0], &lengths = of_lexicon_[1], &depths = of_lexicon_[2];
+    return Lexicon(text.data(), text.size(), lengths.data(), lengths.size(), depths.data(), depths.size());
+  }
+
+  // A parser, or hashes and counts of n-grams.
+  std::unique_ptr<TreeSource> source() const {
+    if (of_counts_.empty()) return std::make_unique<ParserSource>(nb::cast<const Parser&>(source_));
+    const auto &hashes = of_counts_[0], &counts = of_counts_[1];
+    if (hashes.size() != counts.size()) {
+      throw std::invalid_argument("the number of n-gram hashes differs from the number of counts");
+    }
+    return std::make_unique<CountSource>(CountTrees(hashes.data(), counts.data(), hashes.size()));
+  }
+
+ private:
+  nb::object source_;
+  std::vector<Array<std::uint8_t>> of_lexicon_;
+  std::vector<Array<std::uint64_t>> of_counts_;
+};
 
 // Keeps Python from looking for garbage. It would walk through new lists over and over while more are made.
 class NoGarbageCollection {
@@ -70,10 +117,14 @@ class PyEncoder {
  public:
   PyEncoder(int profile, nb::list names, Array<std::uint8_t> kinds, Array<std::int64_t> costs,
             std::int64_t cost_per_token, std::uint32_t unknown_id, nb::object lexicon, nb::object source)
-      : kept_(nb::make_tuple(lexicon, source)),
+      : kept_(lexicon, source),
         encoder_(Profile(profile),
                  Vocabulary(tokens_of(names, kinds, costs), cost_per_token, !is_uncased(Profile(profile)), unknown_id),
-                 lexicon_of(lexicon), source_of(source)) {
+                 kept_.lexicon(), kept_.source()) {
+    if (profile < 0 || profile > int(Profile::UNCASED_2)) throw std::invalid_argument("there is no such profile");
+    if (unknown_id >= encoder_.vocabulary().size()) {
+      throw std::invalid_argument("no token has the id of the unknown one");
+    }
     // Lists share the integers.
     numbers_.reserve(encoder_.vocabulary().size());
     for (std::size_t id = 0; id < encoder_.vocabulary().size(); ++id) numbers_.push_back(nb::int_(id));
@@ -97,7 +148,7 @@ class PyEncoder {
       kept.swap(ids);
       return list;
     }
-    const Specials specials = specials_of(pairs);
+    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
     IdBuffer ids;
     ids.expect(utf8.size);
     {
@@ -149,7 +200,7 @@ class PyEncoder {
 
   nb::object encode_with_offsets(nb::str text, nb::object pairs) const {
     const Utf8 utf8 = utf8_of(text);
-    const Specials specials = specials_of(pairs);
+    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
     IdBuffer ids;
     Offsets offsets;
     {
@@ -170,6 +221,7 @@ class PyEncoder {
   // UnicodeDecodeError at the first byte that is not UTF-8.
   nb::object encode_utf8(nb::bytes text, std::size_t threads) const {
     const Utf8 utf8 = checked_utf8(text);
+    threads = useful_threads(threads, utf8.size);
     std::vector<Utf8> parts = parts_of(utf8, threads);
     IdBuffer ids;
     {
@@ -192,6 +244,7 @@ class PyEncoder {
   // The ids of every line as text: separated by spaces, with the line feeds of the input.
   nb::bytes encode_lines(nb::bytes text, std::size_t threads) const {
     const Utf8 utf8 = checked_utf8(text);
+    threads = useful_threads(threads, utf8.size);
     std::string written;
     {
       const nb::gil_scoped_release released;
@@ -214,7 +267,10 @@ class PyEncoder {
     const std::size_t count = std::size_t(PySequence_Fast_GET_SIZE(fast.ptr()));
     std::vector<std::uint32_t> ids(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const long id = PyLong_AsLong(PySequence_Fast_GET_ITEM(fast.ptr(), Py_ssize_t(i)));
+      // What is no integer runs code of its own to become one, which might change the list.
+      if (i >= std::size_t(PySequence_Fast_GET_SIZE(fast.ptr()))) return nb::none();
+      const nb::object number = nb::borrow(PySequence_Fast_GET_ITEM(fast.ptr(), Py_ssize_t(i)));
+      const long id = PyLong_AsLong(number.ptr());
       if (id == -1 && PyErr_Occurred()) PyErr_Clear();
       if (id < 0 || std::size_t(id) >= encoder_.vocabulary().size()) return nb::none();
       ids[i] = std::uint32_t(id);
@@ -289,6 +345,7 @@ class PyEncoder {
     tokens.reserve(names.size());
     for (std::size_t id = 0; id < names.size(); ++id) {
       const auto kind = TokenKind(kinds(id));
+      if (kind > TokenKind::UPPER_MARKER) throw std::invalid_argument("there is no such kind of token");
       const Utf8 name = utf8_of(names[id]);
       std::string bytes(reinterpret_cast<const char*>(name.bytes), name.size);
       if (kind == TokenKind::BYTE) bytes = std::string(1, char(costs(id)));
@@ -296,23 +353,6 @@ class PyEncoder {
       tokens.push_back({std::move(bytes), kind, costs(id)});
     }
     return tokens;
-  }
-
-  static std::optional<Lexicon> lexicon_of(nb::handle arrays) {
-    if (arrays.is_none()) return std::nullopt;
-    const auto text = nb::cast<Array<std::uint8_t>>(arrays[0]), lengths = nb::cast<Array<std::uint8_t>>(arrays[1]),
-               depths = nb::cast<Array<std::uint8_t>>(arrays[2]);
-    return Lexicon(text.data(), text.size(), lengths.data(), lengths.size(), depths.data(), depths.size());
-  }
-
-  // A parser, or hashes and counts of n-grams.
-  static std::unique_ptr<TreeSource> source_of(nb::handle source) {
-    if (nb::isinstance<Parser>(source)) return std::make_unique<ParserSource>(nb::cast<const Parser&>(source));
-    const auto hashes = nb::cast<Array<std::uint64_t>>(source[0]), counts = nb::cast<Array<std::uint64_t>>(source[1]);
-    if (hashes.size() != counts.size()) {
-      throw std::invalid_argument("the number of n-gram hashes differs from the number of counts");
-    }
-    return std::make_unique<CountSource>(CountTrees(hashes.data(), counts.data(), hashes.size()));
   }
 
   static Utf8 checked_utf8(const nb::bytes& text) {
@@ -396,7 +436,7 @@ class PyEncoder {
       utf8.push_back(utf8_of(text));
       bytes += utf8.back().size;
     }
-    const Specials specials = specials_of(pairs);
+    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
     Encoded encoded;
     encoded.places.resize(utf8.size());
     const nb::gil_scoped_release released;
@@ -416,8 +456,7 @@ class PyEncoder {
     return encoded;
   }
 
-  // Whose memory the encoder reads.
-  nb::object kept_;
+  KeptArrays kept_;
   Encoder encoder_;
   std::vector<nb::object> numbers_;
   std::vector<bool> is_special_;

@@ -21,12 +21,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define TREETOK_CHOOSES_INSTRUCTIONS 1
-#include <immintrin.h>
-#elif defined(__x86_64__) || defined(_M_X64)
-#include <emmintrin.h>
-#endif
+#include "processor.h"
 
 namespace treetok {
 
@@ -111,10 +106,14 @@ inline int limit_of_squares(size_t terms) {
   return root;
 }
 
+// Throws std::invalid_argument for infinities and what is not a number: their integers would be undefined.
 inline Array<float> floats_of(const ParserArray& stored) {
   const uint16_t* halves = static_cast<const uint16_t*>(stored.data);
   Array<float> floats(stored.rows * stored.columns);
-  for (size_t i = 0; i < floats.size(); ++i) floats[i] = float_of_half(halves[i]);
+  for (size_t i = 0; i < floats.size(); ++i) {
+    if ((halves[i] & 0x7C00) == 0x7C00) throw std::invalid_argument("the weights of the parser are not all finite");
+    floats[i] = float_of_half(halves[i]);
+  }
   return floats;
 }
 

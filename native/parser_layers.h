@@ -37,7 +37,7 @@ inline void store(Vector sum, float x_step, const float* step, const float* bias
   __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(x_step));
   _mm256_storeu_ps(y, _mm256_add_ps(_mm256_mul_ps(value, _mm256_loadu_ps(step)), _mm256_loadu_ps(bias)));
 }
-#elif defined(__x86_64__) || defined(_M_X64)
+#elif defined(TREETOK_X86_64)
 using Vector = __m128i;
 constexpr size_t LANES = 4;
 constexpr int MAX_ROWS = 4;

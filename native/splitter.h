@@ -45,7 +45,10 @@ inline const Byte* skip_kind(const Byte* at, const Byte* end, Kind kind) {
   return skip_while(at, end, [kind](char32_t c) { return kind_of(c) == kind; });
 }
 
-inline bool is_apostrophe(char32_t c) { return c == U'\'' || c == U'’'; }
+// As a number: not all compilers take sources for UTF-8.
+inline constexpr char32_t CURLY_APOSTROPHE = 0x2019;
+
+inline bool is_apostrophe(char32_t c) { return c == U'\'' || c == CURLY_APOSTROPHE; }
 
 // 's, 't, 're, 've, 'm, 'll, 'd before anything but a letter, mark, digit or underscore. With `any_case` also 'S and
 // the old form of the s.

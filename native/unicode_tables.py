@@ -8,13 +8,16 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import regex
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
+# A package without the modules that `import treetok` loads: where wheels are built, there is no numpy.
+sys.modules["treetok"] = ModuleType("treetok")
+sys.modules["treetok"].__path__ = [str(Path(__file__).parent.parent / "src/treetok")]
 
-from treetok.text.lossless import PICTURE, UNSPACED
-from treetok.text.uncased import normalise_character
+from treetok.text.lossless import PICTURE, UNSPACED  # noqa: E402
+from treetok.text.uncased import normalise_character  # noqa: E402
 
 CODE_POINTS = 0x110000
 SURROGATES = range(0xD800, 0xE000)
@@ -82,7 +85,10 @@ def mapped(characters: str, change: Callable[[str], str]) -> dict[int, str]:
 
 
 def write_array(name: str, kind: str, values: Iterable[int]) -> str:
-    return f"inline constexpr {kind} {name}[] = {{{','.join(map(str, values))}}};\n"
+    numbers = list(map(str, values))
+    # Not in one line: some compilers have a limit.
+    lines = [",".join(numbers[start : start + ROW]) + ",\n" for start in range(0, len(numbers), ROW)]
+    return f"inline constexpr {kind} {name}[] = {{\n{''.join(lines)}}};\n"
 
 
 def write_rows(name: str, kind: str, values: Sequence[int]) -> str:

@@ -1,7 +1,10 @@
 // The tokens of a tokenizer: what they cost, which strings markers make of them, and the bytes of each id.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bytes_hash.h"

@@ -7,8 +7,10 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #if defined(__linux__)

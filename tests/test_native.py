@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
+from treetok.lexicon import Lexicon
 from treetok.native import why_not_native
-from treetok.native_encoder import native_encoder
+from treetok.native_encoder import SPECIAL, native_encoder, native_source, tokens_of
 from treetok.reference_encoder import ReferenceEncoder
+from treetok.sources import CountTrees
 from treetok.text import VERSIONS
+
+if why_not_native() is None:
+    from treetok import _core
 
 pytestmark = pytest.mark.skipif(why_not_native() is not None, reason="there is no native core here")
 
@@ -169,6 +174,50 @@ def test_bad_input_is_explained(lossless):
     for ids, message in (([10**30], "out of range"), ([-1], "out of range"), (["a"], "must be an integer")):
         with pytest.raises(TreetokError, match=message):
             lossless.decode(ids)
+
+
+def test_arrays_of_any_layout(lossless):
+    """The core needs those that lie in one piece, and keeps its copies of others as long as it reads them."""
+    lexicon, source = lossless.state.lexicon, lossless.state.source
+    arrays = [
+        np.repeat(array, 2)[::2] for array in (lexicon.lengths, lexicon.depths, source.hashes, source.counts)
+    ]
+    lengths, depths, hashes, counts = arrays
+    state = replace(
+        lossless.state, lexicon=Lexicon(lexicon.utf8, lengths, depths), source=CountTrees(hashes, counts)
+    )
+    native = native_encoder(state)
+    # Takes memory that was freed too early.
+    _reused = [np.zeros_like(array, order="C") for array in arrays * 2]
+    for word in (lexicon.words()[-1], "walking", "unseenly"):
+        assert native.scores(word) == list(map(float, ReferenceEncoder(lossless.state).scores(word)))
+
+
+def test_numbers_that_make_no_sense(lossless):
+    """The core is private, but reads memory by these numbers."""
+    native, text = native_encoder(lossless.state), b"some text\nin lines " * 1000
+    for threads in (0, 1 << 61, (1 << 64) - 1):
+        assert np.array_equal(native.encode_utf8(text, threads), native.encode_utf8(text, 1))
+        assert native.encode_lines(text, threads) == native.encode_lines(text, 1)
+    for special in (("", 0), ("<s>", lossless.vocab_size), ("<s>", (1 << 32) - 1)):
+        with pytest.raises(ValueError, match="special token"):
+            native.encode("a\0<s>", [special])
+    names, kinds, costs = tokens_of(lossless.state)
+    source = native_source(lossless.state.source)
+    for profile, kind, unknown_id in ((4, SPECIAL, 0), (0, 6, 0), (0, SPECIAL, len(names))):
+        kinds[0] = kind
+        with pytest.raises(ValueError, match=r"no such profile|no such kind|unknown"):
+            _core.Encoder(profile, names, kinds, costs, 0, unknown_id, None, source)
+
+
+def test_ids_that_change_the_list_they_are_in(lossless):
+    class Clearing:
+        def __index__(self):
+            ids.clear()
+            return 70
+
+    ids = [Clearing(), *range(100, 200)]
+    assert native_encoder(lossless.state).decode(ids, False, "") is None
 
 
 def test_the_reference_can_be_chosen():

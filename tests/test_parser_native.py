@@ -133,6 +133,10 @@ def test_what_does_not_fit_is_rejected():
         _core.Parser(parser.weights, 2, characters, parser.morphemes[1:])
     with pytest.raises(ValueError, match="fewer than two"):
         _core.Parser(parser.weights, 2, characters, ["a", *parser.morphemes[1:]])
+    for not_finite in (np.inf, -np.inf, np.nan):
+        bias = np.full_like(parser.weights["pair_score.bias"], not_finite)
+        with pytest.raises(ValueError, match="not all finite"):
+            _core.Parser({**parser.weights, "pair_score.bias": bias}, 2, characters, parser.morphemes)
     with pytest.raises(ValueError, match="instructions"):
         native(parser, "abacus")
     with pytest.raises(ValueError, match="2 to 64 letters"):

@@ -269,6 +269,8 @@ def test_a_damaged_head_is_named(saved, content, message):
         ("files", {}, r"vocab\.tsv is missing"),
         ("special_tokens", {"": 0}, "special_tokens must map non-empty names to ids"),
         ("special_tokens", {"\ud800": 0}, "is damaged"),
+        ("special_tokens", {"<\ud800>": 0}, "is damaged"),
+        ("special_tokens", {"<a>": True}, "special_tokens must map non-empty names to ids"),
         ("files", 3, "is damaged"),
         ("settings", 3, "is damaged"),
         ("fewest_tokens", 1, "fewest_tokens must be true or false, not 1"),

@@ -111,8 +111,10 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
             if name in files
         }
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
-        if not all(name and isinstance(number, int) for name, number in special_tokens.items()):
+        if not all(name and type(number) is int for name, number in special_tokens.items()):
             raise TreetokError("special_tokens must map non-empty names to ids")
+        # Raises ValueError if a name has lone surrogates, which JSON can hold.
+        "".join(special_tokens).encode()
         fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
         if not isinstance(fewest_tokens, bool):
             raise TreetokError(f"fewest_tokens must be true or false, not {fewest_tokens!r}")
