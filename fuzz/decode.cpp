@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<bool> is_skipped;
   if (input.flag()) {
     for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
-      is_skipped.push_back(vocabulary.token(id).kind == TokenKind::SPECIAL);
+      is_skipped.push_back(vocabulary.kind(id) == TokenKind::SPECIAL);
     }
   }
   const std::string separator = input.flag() ? " " : "";

@@ -36,7 +36,8 @@ treetok::ParserArray array_of(const std::string& name, const Stored& array) {
   if ((!is_int8 && !is_half) || type.lanes != 1 || array.ndim() < 1 || array.ndim() > 2) {
     throw nb::value_error(("the weights " + name + " are no table of float16 or int8").c_str());
   }
-  return {array.data(), is_int8, array.shape(0), array.ndim() == 2 ? array.shape(1) : 1};
+  return {array.data(), is_int8, array.shape(0), array.ndim() == 2 ? array.shape(1) : 1,
+          std::make_shared<const Stored>(array)};
 }
 
 nb::object scores_of(const Parser& parser, nb::sequence texts) {

@@ -393,7 +393,7 @@ class Encoder {
         const std::uint32_t id = ids.data()[i];
         const bool is_marker = vocabulary_.is_marker(id);
         const std::uint32_t length = vocabulary_.characters(id) - (is_joined && !is_marker);
-        is_joined = is_marker && (is_joined || vocabulary_.token(id).kind == TokenKind::JOIN_MARKER);
+        is_joined = is_marker && (is_joined || vocabulary_.kind(id) == TokenKind::JOIN_MARKER);
         if (length) {
           offsets.starts.push_back(place_of(at));
           offsets.ends.push_back(place_of(at + length - 1) + 1);

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <cstdlib>
 #include <cstring>
 
@@ -126,12 +129,15 @@ class PyEncoder {
       throw std::invalid_argument("no token has the id of the unknown one");
     }
     // Lists share the integers.
-    numbers_.reserve(encoder_.vocabulary().size());
-    for (std::size_t id = 0; id < encoder_.vocabulary().size(); ++id) numbers_.push_back(nb::int_(id));
+    numbers_.resize(encoder_.vocabulary().size());
     is_special_.resize(encoder_.vocabulary().size());
     for (std::uint32_t id = 0; id < is_special_.size(); ++id) {
-      is_special_[id] = encoder_.vocabulary().token(id).kind == TokenKind::SPECIAL;
+      is_special_[id] = encoder_.vocabulary().kind(id) == TokenKind::SPECIAL;
     }
+#if defined(__GLIBC__)
+    // What was needed to load is given back to the system.
+    malloc_trim(0);
+#endif
   }
 
   nb::object encode(nb::str text, nb::object pairs) const {
@@ -416,11 +422,18 @@ class PyEncoder {
     }
   }
 
+  // An integer, made when it is first needed. The GIL is held.
+  PyObject* number_of(std::uint32_t id) const {
+    nb::object& number = numbers_[id];
+    if (!number.is_valid()) number = nb::int_(id);
+    return number.ptr();
+  }
+
   nb::object list_of(const std::uint32_t* ids, std::size_t count) const {
     PyObject* list = PyList_New(Py_ssize_t(count));
     if (!list) throw nb::python_error();
     for (std::size_t i = 0; i < count; ++i) {
-      PyObject* number = numbers_[ids[i]].ptr();
+      PyObject* number = number_of(ids[i]);
       Py_INCREF(number);
       PyList_SET_ITEM(list, Py_ssize_t(i), number);
     }
@@ -458,7 +471,7 @@ class PyEncoder {
 
   KeptArrays kept_;
   Encoder encoder_;
-  std::vector<nb::object> numbers_;
+  mutable std::vector<nb::object> numbers_;
   std::vector<bool> is_special_;
 };
 

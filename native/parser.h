@@ -30,6 +30,8 @@ struct ParserArray {
   const void* data;
   bool is_int8;
   size_t rows, columns;
+  // Keeps the data; what has no owner is copied.
+  std::shared_ptr<const void> owner = nullptr;
 };
 
 // Named as in ParserTrees; a vector is an array of one column.
@@ -172,13 +174,19 @@ struct Layer {
 struct Embeddings {
   size_t width = 0;
   Array<float> floats;
-  Array<int8_t> integers;
+  const int8_t* integers = nullptr;
+  std::shared_ptr<const void> owner;
   Array<float> factor;
 
   Embeddings(const ParserArray& stored, const ParserArray* factors) : width(stored.columns) {
     if (factors) {
-      integers = Array<int8_t>(stored.rows * stored.columns);
-      std::copy_n(static_cast<const int8_t*>(stored.data), integers.size(), integers.data());
+      integers = static_cast<const int8_t*>(stored.data);
+      owner = stored.owner;
+      if (!owner) {
+        auto copy = std::make_shared<std::vector<int8_t>>(integers, integers + stored.rows * stored.columns);
+        integers = copy->data();
+        owner = copy;
+      }
       factor = floats_of(*factors);
     } else {
       floats = floats_of(stored);

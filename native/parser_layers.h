@@ -308,7 +308,7 @@ inline void attend(const Network& net, size_t n, ParserScratch& s) {
 
 inline void add_row(const Embeddings& table, size_t row, float* x) {
   if (table.factor.size()) {
-    const int8_t* integers = table.integers.data() + row * table.width;
+    const int8_t* integers = table.integers + row * table.width;
     float factor = table.factor[row];
     for (size_t i = 0; i < table.width; ++i) x[i] += static_cast<float>(integers[i]) * factor;
   } else {

@@ -45,6 +45,12 @@ class PieceTable {
     }
   }
 
+  // Gives back the memory that was reserved for more.
+  void shrink() {
+    entries_.shrink_to_fit();
+    text_.shrink_to_fit();
+  }
+
   // Adds a string, or replaces its piece.
   void set(std::string_view string, const Piece& piece) {
     if (const Piece* known = find(string)) {
@@ -101,16 +107,20 @@ class Vocabulary {
   static constexpr std::size_t LEAST_LETTERS_FOR_MARKERS = 3;
 
   // Tokens in the order of their ids. `cost_per_token` is added for every marker of a piece.
-  Vocabulary(std::vector<Token> tokens, std::int64_t cost_per_token, bool has_byte_fallback, std::uint32_t unknown_id)
-      : has_byte_fallback_(has_byte_fallback), unknown_id_(unknown_id), tokens_(std::move(tokens)) {
+  Vocabulary(const std::vector<Token>& tokens, std::int64_t cost_per_token, bool has_byte_fallback,
+             std::uint32_t unknown_id)
+      : has_byte_fallback_(has_byte_fallback), unknown_id_(unknown_id) {
     unknown_cost_ = cost_per_token;
-    characters_.resize(tokens_.size());
-    changes_.resize(tokens_.size());
+    characters_.resize(tokens.size());
+    changes_.resize(tokens.size());
     byte_ids_.assign(256, unknown_id);
-    pieces_.reserve(tokens_.size() * 3);
+    pieces_.reserve(tokens.size() * 3);
     bool has_pieces = false;
-    for (std::uint32_t id = 0; id < tokens_.size(); ++id) {
-      const Token& token = tokens_[id];
+    for (std::uint32_t id = 0; id < tokens.size(); ++id) {
+      const Token& token = tokens[id];
+      starts_.push_back(std::uint32_t(text_.size()));
+      text_ += token.bytes;
+      kinds_.push_back(token.kind);
       characters_[id] = 1;
       if (token.kind == TokenKind::PIECE) {
         const auto* bytes = reinterpret_cast<const Byte*>(token.bytes.data());
@@ -130,14 +140,17 @@ class Vocabulary {
         has_markers_ = true;
       }
     }
-    if (has_markers_) add_marked_strings(cost_per_token);
+    if (has_markers_) add_marked_strings(tokens, cost_per_token);
+    starts_.push_back(std::uint32_t(text_.size()));
+    text_.shrink_to_fit();
+    pieces_.shrink();
   }
 
-  std::size_t size() const { return tokens_.size(); }
-  const Token& token(std::uint32_t id) const { return tokens_[id]; }
+  std::size_t size() const { return kinds_.size(); }
+  TokenKind kind(std::uint32_t id) const { return kinds_[id]; }
   bool has_markers() const { return has_markers_; }
   bool has_byte_fallback() const { return has_byte_fallback_; }
-  bool is_marker(std::uint32_t id) const { return tokens_[id].kind >= TokenKind::JOIN_MARKER; }
+  bool is_marker(std::uint32_t id) const { return kinds_[id] >= TokenKind::JOIN_MARKER; }
   // Characters of a word that a token covers when no marker is before it.
   std::uint32_t characters(std::uint32_t id) const { return characters_[id]; }
   std::size_t longest() const { return longest_; }
@@ -180,15 +193,14 @@ class Vocabulary {
 
   // The same for one token. `before` are the markers before it, which it uses up; a marker is added to them.
   void append_bytes(std::uint32_t id, std::vector<std::uint8_t>& before, std::string& text) const {
-    const Token& token = tokens_[id];
     if (is_marker(id)) {
-      before.push_back(token.kind == TokenKind::JOIN_MARKER  ? JOIN
-                       : token.kind == TokenKind::CAP_MARKER ? CAP
+      before.push_back(kinds_[id] == TokenKind::JOIN_MARKER  ? JOIN
+                       : kinds_[id] == TokenKind::CAP_MARKER ? CAP
                                                              : UPPERCASE);
       return;
     }
-    if (before.empty() || token.kind != TokenKind::PIECE) {
-      text += token.bytes;
+    if (before.empty() || kinds_[id] != TokenKind::PIECE) {
+      text += bytes(id);
     } else {
       text += changed_by(before, id);
     }
@@ -196,6 +208,10 @@ class Vocabulary {
   }
 
  private:
+  std::string_view bytes(std::uint32_t id) const {
+    return std::string_view(text_).substr(starts_[id], starts_[id + 1] - starts_[id]);
+  }
+
   // A token behind markers, of which the last is applied first; those that do not fit change nothing.
   std::string changed_by(const std::vector<std::uint8_t>& markers, std::uint32_t id) const {
     std::uint8_t applied = 0;
@@ -204,7 +220,7 @@ class Vocabulary {
       const bool fits = markers[i] == JOIN ? !(applied & JOIN) : applied == 0;
       if (fits && (changes_[id] & markers[i])) applied |= markers[i];
     }
-    const std::string& token = tokens_[id].bytes;
+    const std::string token(bytes(id));
     if (applied == 0) return token;
     std::string changed = applied & (CAP | UPPERCASE) ? capitalised(token, applied & UPPERCASE) : token;
     if (applied & JOIN) changed.erase(0, 1);
@@ -272,20 +288,20 @@ class Vocabulary {
     return changes;
   }
 
-  void add_marked_strings(std::int64_t cost_per_token) {
-    for (std::uint32_t id = 0; id < tokens_.size(); ++id) {
-      if (tokens_[id].kind == TokenKind::PIECE) changes_[id] = changes_of(tokens_[id].bytes);
+  void add_marked_strings(const std::vector<Token>& tokens, std::int64_t cost_per_token) {
+    for (std::uint32_t id = 0; id < tokens.size(); ++id) {
+      if (tokens[id].kind == TokenKind::PIECE) changes_[id] = changes_of(tokens[id].bytes);
     }
     // A string that is a token stays one; the fewest markers win.
     const auto add = [&](const std::string& string, std::uint32_t id, std::uint8_t markers) {
-      Piece piece{tokens_[id].cost, id, markers};
+      Piece piece{tokens[id].cost, id, markers};
       piece.cost += cost_per_token * piece.count_markers();
       const Piece* known = pieces_.find(string);
       if (!known || known->count_markers() > piece.count_markers()) pieces_.set(string, piece);
     };
-    for (std::uint32_t id = 0; id < tokens_.size(); ++id) {
+    for (std::uint32_t id = 0; id < tokens.size(); ++id) {
       if (changes_[id] == 0) continue;
-      const std::string& token = tokens_[id].bytes;
+      const std::string& token = tokens[id].bytes;
       for (const std::uint8_t marker : {CAP, UPPERCASE}) {
         if (!(changes_[id] & marker)) continue;
         const std::string changed = capitalised(token, marker == UPPERCASE);
@@ -302,7 +318,10 @@ class Vocabulary {
   std::uint32_t unknown_id_, join_id_ = 0, cap_id_ = 0, upper_id_ = 0;
   std::int64_t unknown_cost_ = 0;
   std::size_t longest_ = 0;
-  std::vector<Token> tokens_;
+  // The bytes of all tokens, and where those of each begin.
+  std::string text_;
+  std::vector<std::uint32_t> starts_;
+  std::vector<TokenKind> kinds_;
   std::vector<std::uint32_t> characters_, byte_ids_;
   // Of every token, the markers that change it.
   std::vector<std::uint8_t> changes_;

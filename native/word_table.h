@@ -116,7 +116,7 @@ class WordTable {
   static constexpr std::size_t MOST_WORDS = 1 << 19;
   static constexpr std::size_t MOST_RECORD_BYTES = 32 << 20;
 
-  explicit WordTable(unsigned log_slots = 14, std::shared_ptr<Arena> records = std::make_shared<Arena>())
+  explicit WordTable(unsigned log_slots = 12, std::shared_ptr<Arena> records = std::make_shared<Arena>())
       : slots_(std::size_t(1) << log_slots),
         mask_((std::size_t(1) << log_slots) - 1),
         shift_(64 - log_slots),

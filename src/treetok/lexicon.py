@@ -6,6 +6,7 @@ rest of loading a tokenizer.
 
 from __future__ import annotations
 
+import codecs
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -17,6 +18,26 @@ import numpy.typing as npt
 from treetok.batched_depths import batch_split_depths
 from treetok.errors import TreetokError
 from treetok.text.word_limit import LONGEST_WORD
+
+
+BYTES_AT_ONCE = 1 << 16
+
+
+def count_characters(utf8: npt.NDArray[np.uint8]) -> int:
+    """
+    >>> count_characters(np.frombuffer("née".encode(), np.uint8))
+    3
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    count = 0
+    try:
+        # Part by part: as one string it would take as much memory again.
+        for start in range(0, len(utf8), BYTES_AT_ONCE):
+            count += len(decoder.decode(utf8[start : start + BYTES_AT_ONCE].data))
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        raise TreetokError("the words in the lexicon are not UTF-8") from None
+    return count
 
 
 class Lexicon:
@@ -35,11 +56,7 @@ class Lexicon:
         if len(lengths) and (lengths.min() < 2 or lengths.max() > LONGEST_WORD):
             raise TreetokError(f"a word in the lexicon has fewer than 2 or more than {LONGEST_WORD} characters")
         characters = int(lengths.sum(dtype=np.int64))
-        try:
-            is_as_long = characters == len(str(utf8.data, "utf-8"))
-        except UnicodeDecodeError:
-            raise TreetokError("the words in the lexicon are not UTF-8") from None
-        if not is_as_long or characters - len(lengths) != len(depths):
+        if characters != count_characters(utf8) or characters - len(lengths) != len(depths):
             raise TreetokError("the words in the lexicon do not match their trees in length")
         self.utf8, self.lengths, self.depths = utf8, lengths, depths
 

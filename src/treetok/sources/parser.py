@@ -70,7 +70,7 @@ class ParserTrees:
             wanted = np.int8 if FACTOR.format(name) in weights else np.float16
             if array.dtype != wanted:
                 raise TreetokError(f"the weights {name} of the parser are {array.dtype}, not {np.dtype(wanted)}")
-            if not np.isfinite(array).all():
+            if array.dtype == np.float16 and not np.isfinite(array).all():
                 raise TreetokError(f"the weights {name} of the parser are not all finite")
         self.weights, self.heads = dict(weights), heads
         self.characters, self.morphemes = characters, morphemes

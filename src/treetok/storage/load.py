@@ -132,6 +132,8 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
     state = TokenizerState(
         profile.name, profile.version, entries, special_tokens, lexicon, source, fewest_tokens, settings, card
     )
+    for content in contents.values():
+        release_pages(content.obj)
     with naming_directory(directory):
         check_entries([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
     return state
@@ -225,18 +227,32 @@ def read_checked(path: Path, expected: dict[str, Any]) -> memoryview:
         size = path.stat().st_size
         if size != expected["bytes"]:
             raise TreetokError(f"{path} is damaged: it has {size} bytes instead of {expected['bytes']}")
-        # Pages of its own, so that arrays can stay where they were read to, and all memory is given back.
-        content = memoryview(mmap.mmap(-1, size) if size else b"")
-        with path.open("rb") as file:
-            if size and file.readinto(content) != size:
-                raise TreetokError(f"{path} is damaged: it has fewer than {size} bytes")
+        content = map_file(path, size)
     except FileNotFoundError:
         raise TreetokError(f"{path} is missing") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     if hashlib.sha256(content).hexdigest() != expected["sha256"]:
         raise TreetokError(f"{path} is damaged: its checksum does not match {HEAD}")
-    return content
+    return memoryview(content)
+
+
+def map_file(path: Path, size: int) -> mmap.mmap | bytes:
+    """A file in memory: what is never used takes no memory, and processes share the rest. Windows would not let a
+    mapped file be replaced, so it is read there."""
+    if not size:
+        return b""
+    if os.name == "nt":
+        return path.read_bytes()
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
+
+
+def release_pages(content: object) -> None:
+    """Pages of a mapped file that were read to check it stay in the system's cache, and come back when they are
+    needed."""
+    if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        content.madvise(mmap.MADV_DONTNEED)
 
 
 def read_card(path: Path) -> str | None:
@@ -276,7 +292,10 @@ def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
         plain = [unescape_token(token) if "\\" in token or not token else token for token in tokens]
     except ValueError:
         return None
-    return list(zip(plain, map(int, counts), strict=True))
+    numbers = list(map(int, counts))
+    # Their memory is used again for the entries.
+    del cells, counts, digits
+    return list(zip(plain, numbers, strict=True))
 
 
 def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
