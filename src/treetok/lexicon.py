@@ -19,7 +19,6 @@ from treetok.batched_depths import batch_split_depths
 from treetok.errors import TreetokError
 from treetok.text.word_limit import LONGEST_WORD
 
-
 BYTES_AT_ONCE = 1 << 16
 
 
