@@ -1,5 +1,5 @@
-// What the fuzz targets share: reading the bytes of the fuzzer piece by piece, and stopping where something that must
-// hold does not.
+// What the fuzz targets share: reading the bytes of the fuzzer piece by piece, and stopping where something that
+// must hold does not.
 #pragma once
 
 #include <cstdio>

@@ -90,7 +90,8 @@ inline void check_words(Profile profile, const Byte* text, std::size_t size) {
 }
 
 // Words are all of the text; ids stand for it, are the same when its words are known, and have their places in it.
-inline void check_text(const Encoder& encoder, const std::string& valid, const std::vector<SpecialToken>& specials) {
+inline void check_text(const Encoder& encoder, const std::string& valid,
+                       const std::vector<SpecialToken>& specials) {
   const Exact<Byte> text(valid);
   if (is_uncased(encoder.profile())) {
     std::string normal;

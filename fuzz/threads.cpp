@@ -1,5 +1,5 @@
-// Several threads encode while the table of known words learns, grows and is replaced. Not a fuzz target: a program
-// for ThreadSanitizer, run by scripts/sanitize.sh. Takes the number of words for each thread.
+// Several threads encode while the table of known words learns, grows and is replaced. Not a fuzz target: a
+// program for ThreadSanitizer, run by scripts/sanitize.sh. Takes the number of words for each thread.
 #include "parallel.h"
 #include "small_encoder.h"
 

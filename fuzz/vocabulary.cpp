@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     pieces.push_back(lines.substr(start, end - start));
     start = end + 1;
   }
-  const Encoder encoder(profile, small_vocabulary(options, pieces), std::nullopt, std::make_unique<ScatteredTrees>());
+  const Encoder encoder(profile, small_vocabulary(options, pieces), std::nullopt,
+                        std::make_unique<ScatteredTrees>());
   // Their own strings first: most others never meet a piece.
   check_text(encoder, lines, {});
   check_text(encoder, made_valid(input.rest()), special_tokens());

@@ -49,8 +49,10 @@ export UBSAN_OPTIONS=print_stacktrace=1
 # A core that cannot be loaded would skip the tests.
 LD_PRELOAD=$preload "$python" -c 'from treetok import _core; print(_core.__file__)'
 tests=(native parser_native tokenizer storage parser_storage damaged_models text long_input lexicon markers shipped
-  cli vocab_tsv unchanged profile_versions)
+  cli vocab_tsv unchanged profile_versions encode_files corpus counts)
 if [ $# -eq 0 ]; then
+  # This one runs Python without these settings.
+  set -- --deselect tests/test_cli.py::test_output_is_utf8_in_any_locale
   for name in "${tests[@]}"; do set -- "$@" "tests/test_$name.py"; done
 fi
 LD_PRELOAD=$preload "$python" -m pytest -p no:cacheprovider "$@"
