@@ -379,3 +379,12 @@ def test_other_bytes_are_no_arrays(content, byte):
         content = bytes(saved)
     with contextlib.suppress(ValueError):
         read_tensors(memoryview(content))
+
+
+@pytest.mark.parametrize("spaces", range(9))
+def test_numbers_lie_at_addresses_of_their_size(spaces):
+    """The library fills headers with spaces to a multiple of 8 bytes, others may not."""
+    header = json.dumps({"x": {"dtype": "U64", "shape": [2], "data_offsets": [0, 16]}}).encode() + b" " * spaces
+    content = len(header).to_bytes(8, "little") + header + np.arange(2, dtype="<u8").tobytes()
+    array = read_tensors(memoryview(content))["x"]
+    assert array.flags.aligned and array.tolist() == [0, 1]

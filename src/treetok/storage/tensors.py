@@ -53,7 +53,7 @@ def array_of(name: str, entry: Any, content: memoryview) -> npt.NDArray[Any]:
     if not begin <= end <= len(content) or end - begin != kind.itemsize * math.prod(shape):
         raise ValueError(f"the array {name!r} does not lie in the file, or has another size than its shape")
     array = np.frombuffer(content[begin:end], dtype=kind)
-    if begin % kind.itemsize:
-        # Some code reads larger numbers only from addresses that are multiples of their size.
+    if not array.flags.aligned:
+        # Larger numbers are read from addresses that are multiples of their size. Headers may have any length.
         array = array.copy()
     return array.reshape(shape)
