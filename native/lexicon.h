@@ -17,7 +17,7 @@ class Lexicon {
   // the lexicon. Raises std::invalid_argument if they do not fit together.
   Lexicon(const Byte* text, std::size_t bytes, const std::uint8_t* lengths, std::size_t words,
           const std::uint8_t* depths, std::size_t splits)
-      : text_(text), bytes_(bytes), lengths_(lengths), words_(words), depths_(depths) {
+      : text_(text), bytes_(bytes), lengths_(lengths, lengths + words), depths_(depths) {
     if (bytes >= UINT32_MAX) throw std::invalid_argument("the lexicon is too large");
     if (first_invalid(text, bytes) != bytes) throw std::invalid_argument("the words in the lexicon are not UTF-8");
     blocks_.reserve(words / WORDS_PER_BLOCK + 1);
@@ -53,7 +53,7 @@ class Lexicon {
     }
     if (low == 0) return nullptr;
     std::size_t at = blocks_[low - 1].start, split = blocks_[low - 1].split;
-    const std::size_t first = (low - 1) * WORDS_PER_BLOCK, last = std::min(words_, first + WORDS_PER_BLOCK);
+    const std::size_t first = (low - 1) * WORDS_PER_BLOCK, last = std::min(lengths_.size(), first + WORDS_PER_BLOCK);
     for (std::size_t word = first; word < last; ++word) {
       const std::string_view here = word_at(at, word);
       if (here == letters) return depths_ + split;
@@ -91,8 +91,8 @@ class Lexicon {
 
   const Byte* text_;
   std::size_t bytes_;
-  const std::uint8_t* lengths_;
-  std::size_t words_;
+  // A copy: places in the other arrays are computed from it, and a mapped file may change.
+  std::vector<std::uint8_t> lengths_;
   const std::uint8_t* depths_;
   std::vector<Block> blocks_;
 };
