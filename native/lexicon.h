@@ -23,7 +23,7 @@ class Lexicon {
     blocks_.reserve(words / WORDS_PER_BLOCK + 1);
     std::size_t at = 0, split = 0, expected = 0;
     for (std::size_t word = 0; word < words; ++word) {
-      const std::size_t length = lengths[word];
+      const std::size_t length = lengths_[word];
       if (length < 2 || length > LONGEST_WORD) {
         throw std::invalid_argument("a word in the lexicon has fewer than 2 or more than 64 characters");
       }
