@@ -162,7 +162,7 @@ class WordTable {
   }
 
   bool is_full() const { return words_ >= MOST_WORDS || records_->bytes() >= MOST_RECORD_BYTES; }
-  bool is_crowded() const { return words_ * 2 > mask_; }
+  bool is_crowded() const { return words_ * 4 > mask_ * 3; }
 
   // Adds a word that is not in the table. Only one thread at a time may add.
   void add(const WordKey& key, const Byte* word, std::size_t bytes, const std::uint32_t* ids, std::uint32_t count) {
