@@ -11,6 +11,7 @@ import zstandard
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
 from treetok.encode_files import blocks_of_words
+from treetok.text import profile_named
 
 END = "<|endoftext|>"
 
@@ -81,6 +82,8 @@ def test_what_is_wrong_is_said_and_nothing_is_written(tokenizer, tmp_path):
     good.write_text("fine")
     bad.write_bytes(b"one\ntwo \xff")
     out.write_bytes(b"before")
+    linked = tmp_path / "linked.bin"
+    linked.symlink_to(good)
     for files, options, message in (
         (bad, {}, r"bad.txt, line 2: byte 0xff is not UTF-8"),
         ([good, tmp_path / "none.txt"], {}, "no such file"),
@@ -92,9 +95,42 @@ def test_what_is_wrong_is_said_and_nothing_is_written(tokenizer, tmp_path):
     ):
         with pytest.raises(TreetokError, match=message):
             tokenizer.encode_files(files, out, progress=False, **options)
-    with pytest.raises(TreetokError, match="cannot write"):
-        tokenizer.encode_files(good, tmp_path / "no" / "where.bin", progress=False)
-    assert out.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 3
+    for output, message in (
+        (tmp_path / "no" / "where.bin", "cannot write"),
+        (good, "one of the files to read"),
+        (linked, "one of the files to read"),
+        (tmp_path, "not a regular file"),
+        ("", "name of a file"),
+        (None, "name of a file"),
+        ("a\0b", "cannot write"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            tokenizer.encode_files(good, output, progress=False)
+    for files in ([None], b"good.txt", ["good.txt"]):
+        with pytest.raises(TreetokError, match="must be Path objects"):
+            tokenizer.encode_files(files, out, progress=False)
+    assert out.read_bytes() == b"before" and good.read_text() == "fine" and len(list(tmp_path.iterdir())) == 4
+
+
+def test_links_are_followed(tokenizer, tmp_path):
+    (tmp_path / "text.txt").write_text("fine")
+    (tmp_path / "real.NPY").write_bytes(b"")
+    (tmp_path / "link.npy").symlink_to(tmp_path / "real.NPY")
+    tokenizer.encode_files(tmp_path / "text.txt", tmp_path / "link.npy", threads=10**30, progress=False)
+    assert (tmp_path / "link.npy").is_symlink()
+    assert np.load(tmp_path / "real.NPY").tolist() == tokenizer.encode("fine")
+
+
+def test_text_without_ascii_is_cut_too(tmp_path, monkeypatch):
+    """At line feeds, never inside a run of whitespace, whatever the blocks are."""
+    monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 40)
+    text = "東京は一つである。\n" * 30 + "x\u3000\n\u3000 \u2003\n y\x85\n" * 20
+    for size in (5, 7, 16):
+        encoded = text.encode()
+        blocks = list(blocks_of_words((encoded[at : at + size] for at in range(0, len(encoded), size)), tmp_path))
+        assert b"".join(blocks) == encoded and len(blocks) > 3
+        split = profile_named("lossless").split
+        assert [word for block in blocks for word in split(block.decode())] == split(text)
 
 
 def test_the_command(lossless, tmp_path, capsysbinary):

@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -26,8 +26,13 @@ from treetok.progress import Progress
 ENCODED_AT_ONCE = 16 << 20
 # Text without a space is cut after this many bytes.
 LONGEST_UNBROKEN = 256 << 20
-# Where a block may end: words end between a visible ASCII character and a space or line feed.
-END_OF_WORD = re.compile(rb"[!-~](?=[ \n])")
+# Where a block may end: words end between a character that is not whitespace and a space or line feed.
+WHITESPACE_BEYOND_ASCII = (
+    rb"(?<!\xc2[\x85\xa0])(?<!\xe1\x9a\x80)(?<!\xe2\x80[\x80-\x8a\xa8\xa9\xaf])(?<!\xe2\x81\x9f)(?<!\xe3\x80\x80)"
+)
+END_OF_WORD = re.compile(rb"[!-~\x80-\xff]" + WHITESPACE_BEYOND_ASCII + rb"(?=[ \n])")
+# A character has so many bytes at most: its first may be in the block before.
+LONGEST_CHARACTER = 4
 BACK = 1 << 12
 
 Array = npt.NDArray[np.uint32]
@@ -39,7 +44,7 @@ def encode_files(
     encoder: Any,
     files: Sequence[Path],
     output: Path,
-    dtype: npt.DTypeLike,
+    dtype: np.dtype[Any],
     end_id: int | None,
     text_column: str,
     threads: int,
@@ -47,11 +52,12 @@ def encode_files(
 ) -> int:
     """Write the ids of files to one file: `.npy`, or plain numbers. Returns how many there are. The file appears
     when it is complete; if anything fails, what was there before stays."""
-    kind = np.dtype(dtype).newbyteorder("<")
+    kind = dtype.newbyteorder("<")
+    output = target_of(output, files)
     total = sum(size_of(path) for path in files)
     count = 0
     with written_beside(output) as file, progress.stage("encoding", total, "B") as stage:
-        if output.suffix == ".npy":
+        if output.suffix.lower() == ".npy":
             write_header(file, kind, 0)
         before = 0
         for path in files:
@@ -61,10 +67,55 @@ def encode_files(
                 count += len(ids)
             before += size_of(path)
             stage.at(before)
-        if output.suffix == ".npy":
+        if output.suffix.lower() == ".npy":
             file.seek(0)
             write_header(file, kind, count)
     return count
+
+
+def checked_files(files: Any) -> list[Path]:
+    listed = [files] if isinstance(files, os.PathLike) else files
+    if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
+        raise TreetokError(f"files must be Path objects, not {files!r}")
+    paths = list(listed)
+    for path in paths:
+        if not isinstance(path, os.PathLike):
+            raise TreetokError(f"files must be Path objects, not {path!r}")
+    return [Path(path) for path in paths]
+
+
+def checked_output(output: Any) -> Path:
+    if not isinstance(output, str | os.PathLike) or not str(output):
+        raise TreetokError(f"the output must be the name of a file, not {output!r}")
+    return Path(output)
+
+
+def checked_dtype(dtype: Any, vocab_size: int) -> np.dtype[Any]:
+    """
+    >>> checked_dtype(None, 32_000), checked_dtype(None, 100_000)
+    (dtype('uint16'), dtype('uint32'))
+    """
+    smallest = np.dtype(np.uint16 if vocab_size <= 1 << 16 else np.uint32)
+    try:
+        kind = smallest if dtype is None else np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind not in (smallest, np.dtype(np.uint32)):
+        raise TreetokError(f"ids below {vocab_size} are written as {smallest} or uint32, not {dtype}")
+    return kind
+
+
+def target_of(output: Path, files: Sequence[Path]) -> Path:
+    """Where links lead; raises TreetokError if writing there would destroy something else than a file of ids."""
+    try:
+        if output.exists() and not output.is_file():
+            raise TreetokError(f"cannot write {output}: it is not a regular file")
+        for path in files:
+            if output.exists() and path.exists() and output.samefile(path):
+                raise TreetokError(f"cannot write {output}: it is one of the files to read")
+        return output.resolve()
+    except (OSError, ValueError) as error:
+        raise TreetokError(f"cannot write {str(output)!r}: {error}") from None
 
 
 def size_of(path: Path) -> int:
@@ -113,37 +164,47 @@ def together(texts: Iterator[str]) -> Iterator[list[str]]:
 
 def blocks_of_words(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
     """Blocks of UTF-8 that end where a word does."""
-    lines, parts, size = 1, [], 0
+    lines, size = 1, 0
+    parts: list[bytes] = []
     for block in blocks:
-        parts.append(block)
         size += len(block)
-        if size >= ENCODED_AT_ONCE:
-            joined = b"".join(parts)
-            end = last_end_of_word(joined)
-            if end:
-                yield checked(joined[:end], path, lines)
-                lines += joined.count(b"\n", 0, end)
-            parts, size = [joined[end:]], len(joined) - end
+        end = last_end_of_word(block) if size >= ENCODED_AT_ONCE else 0
+        if not end and size >= LONGEST_UNBROKEN:
+            end = start_of_last_character(block)
+        if end:
+            joined = b"".join([*parts, block[:end]])
+            yield checked(joined, path, lines)
+            lines += joined.count(b"\n")
+            parts, size = [block[end:]], len(block) - end
+        else:
+            parts.append(block)
     yield checked(b"".join(parts), path, lines)
 
 
 def last_end_of_word(text: bytes) -> int:
-    """Where a text can be cut so that its words stay the same; 0 if that is nowhere and it may still grow.
+    """Where a text can be cut so that its words stay the same; 0 if that is nowhere.
 
     >>> last_end_of_word(b"one two  thr"), last_end_of_word(b"one")
     (7, 0)
     """
     for start in range(len(text) - BACK, -BACK, -BACK):
         # One more, since the space after the last character is looked at.
-        found = list(END_OF_WORD.finditer(text, max(start, 0), min(start + BACK + 1, len(text))))
+        first = max(start, LONGEST_CHARACTER - 1)
+        found = list(END_OF_WORD.finditer(text, first, min(max(start, 0) + BACK + 1, len(text))))
         if found:
             return found[-1].end()
-    if len(text) < LONGEST_UNBROKEN:
-        return 0
-    end = len(text) - 1
-    while end and text[end] & 0xC0 == 0x80:
-        end -= 1
-    return end
+    return 0
+
+
+def start_of_last_character(text: bytes) -> int:
+    """
+    >>> start_of_last_character("aé".encode())
+    1
+    """
+    start = len(text) - 1
+    while start > 0 and text[start] & 0xC0 == 0x80:
+        start -= 1
+    return start
 
 
 def checked(text: bytes, path: Path | str, line: int) -> bytes:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from treetok.decode_stream import DecodeStream
-from treetok.encode_files import encode_files
+from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
 from treetok.errors import TreetokError, whole_number
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
@@ -22,6 +21,9 @@ from treetok.text import check_encodable
 from treetok.token_table import TokenTable
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores
+
+# More than any machine has; more are no use.
+MOST_THREADS = 1024
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 
@@ -214,21 +216,14 @@ class TreeTokenizer:
         end: a special token to write after every document: after a file of plain text, and after each row.
         threads: default 1.
         """
-        smallest = np.dtype(np.uint16 if self.vocab_size <= 1 << 16 else np.uint32)
-        kind = smallest if dtype is None else np.dtype(dtype)
-        if kind not in (np.uint16, np.uint32) or kind < smallest:
-            raise TreetokError(f"ids below {self.vocab_size} are written as {smallest} or uint32, not {kind}")
-        if isinstance(files, str) or not isinstance(files, PathLike | Iterable):
-            raise TreetokError(f"files must be Path objects, not {files!r}")
-        paths = [Path(file) for file in ([files] if isinstance(files, PathLike) else files)]
         return encode_files(
             self._encoder,
-            paths,
-            Path(output),
-            kind,
+            checked_files(files),
+            checked_output(output),
+            checked_dtype(dtype, self.vocab_size),
             None if end is None else self._specials([end])[0][1],
             text_column,
-            1 if threads is None else whole_number("threads", threads, least=1),
+            checked_threads(threads),
             Progress(progress),
         )
 
@@ -255,7 +250,9 @@ class TreeTokenizer:
         since that profile does not mark where words begin. Invalid UTF-8 sequences become U+FFFD."""
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise TreetokError(f"ids must be a sequence of integers, not {type(ids).__name__}")
-        ids = ids.tolist() if isinstance(ids, np.ndarray) and ids.ndim == 1 else list(ids)
+        if isinstance(ids, np.ndarray) and ids.ndim != 1:
+            raise TreetokError(f"ids must be one-dimensional, not of shape {ids.shape}")
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
         text: str | None = self._encoder.decode(ids, skip_special_tokens, self._profile.separator)
         if text is None:
             # Raises an error that names the id at fault.
@@ -329,8 +326,7 @@ class TreeTokenizer:
         """The arguments of the methods for batches, checked."""
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
             raise TreetokError(f"a batch must be a list of texts, not {type(texts).__name__}")
-        threads = 1 if threads is None else whole_number("threads", threads, least=1)
-        return list(texts), threads, self._specials(allowed) if allowed else None
+        return list(texts), checked_threads(threads), self._specials(allowed) if allowed else None
 
     def _specials(self, allowed: AllowedSpecial) -> Specials:
         """The allowed special tokens and their ids, longest first."""
@@ -342,6 +338,14 @@ class TreeTokenizer:
             if name not in specials:
                 raise TreetokError(f"{name!r} is not a special token of this tokenizer")
         return [(name, specials[name]) for name in sorted(names, key=len, reverse=True)]
+
+
+def checked_threads(threads: int | None) -> int:
+    """
+    >>> checked_threads(None), checked_threads(2), checked_threads(10**30) == MOST_THREADS
+    (1, 2, True)
+    """
+    return 1 if threads is None else min(whole_number("threads", threads, least=1), MOST_THREADS)
 
 
 def explained(error: Exception, texts: Iterable[object]) -> TreetokError:
