@@ -5,7 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <charconv>
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -247,25 +246,6 @@ class PyEncoder {
     return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(memory, {total}, owner));
   }
 
-  // The ids of every line as text: separated by spaces, with the line feeds of the input.
-  nb::bytes encode_lines(nb::bytes text, std::size_t threads) const {
-    const Utf8 utf8 = checked_utf8(text);
-    threads = useful_threads(threads, utf8.size);
-    std::string written;
-    {
-      const nb::gil_scoped_release released;
-      std::vector<Utf8> blocks = blocks_of_lines(utf8, threads);
-      std::vector<std::string> of_blocks(blocks.size());
-      std::vector<Encoder::Worker> workers(threads);
-      for (Encoder::Worker& worker : workers) worker = encoder_.worker();
-      in_parallel(blocks.size(), threads, 1, [&](std::size_t thread, std::size_t block) {
-        write_lines(workers[thread], blocks[block], of_blocks[block]);
-      });
-      for (const std::string& of_block : of_blocks) written += of_block;
-    }
-    return nb::bytes(written.data(), written.size());
-  }
-
   // The text of ids; None if one of them is not the id of a token.
   nb::object decode(nb::handle sequence, bool skip_special_tokens, const std::string& separator) const {
     nb::object fast = nb::steal(PySequence_Fast(sequence.ptr(), "ids must be a sequence"));
@@ -391,37 +371,6 @@ class PyEncoder {
     return parts;
   }
 
-  static std::vector<Utf8> blocks_of_lines(const Utf8& text, std::size_t threads) {
-    const std::size_t size = threads == 1 ? text.size : std::max<std::size_t>(text.size / (threads * 8), 1 << 14);
-    std::vector<Utf8> blocks;
-    for (std::size_t start = 0; start < text.size;) {
-      std::size_t end = std::min(text.size, start + std::max<std::size_t>(size, 1));
-      while (end < text.size && text.bytes[end - 1] != '\n') ++end;
-      blocks.push_back({text.bytes + start, end - start});
-      start = end;
-    }
-    return blocks;
-  }
-
-  void write_lines(Encoder::Worker& worker, const Utf8& block, std::string& written) const {
-    IdBuffer ids;
-    for (const Byte *at = block.bytes, *end = block.bytes + block.size; at < end;) {
-      const auto* feed = static_cast<const Byte*>(std::memchr(at, '\n', std::size_t(end - at)));
-      const Byte* line_end = feed ? feed : end;
-      ids.clear();
-      encoder_.encode(worker, at, std::size_t(line_end - at), {}, ids);
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        char digits[16];
-        const auto [last, error] = std::to_chars(digits, digits + sizeof(digits), ids.data()[i]);
-        (void)error;
-        if (i) written += ' ';
-        written.append(digits, last);
-      }
-      if (feed) written += '\n';
-      at = feed ? feed + 1 : end;
-    }
-  }
-
   // An integer, made when it is first needed. The GIL is held.
   PyObject* number_of(std::uint32_t id) const {
     nb::object& number = numbers_[id];
@@ -496,7 +445,6 @@ NB_MODULE(_core, m) {
       .def("encode_flat", &PyEncoder::encode_flat, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "text"_a, "specials"_a.none() = nb::none())
       .def("encode_utf8", &PyEncoder::encode_utf8, "text"_a, "threads"_a)
-      .def("encode_lines", &PyEncoder::encode_lines, "text"_a, "threads"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skip_special_tokens"_a, "separator"_a)
       .def("split", &PyEncoder::split, "text"_a)
       .def("pieces", &PyEncoder::pieces, "word"_a)

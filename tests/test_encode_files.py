@@ -44,7 +44,7 @@ def test_blocks_do_not_change_ids(tokenizer, tmp_path, monkeypatch, sample_text,
     monkeypatch.setattr("treetok.corpus.reading.BLOCK_BYTES", size)
     monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 3 * size)
     blocks = [text.encode()[at : at + size] for at in range(0, len(text.encode()), size)]
-    assert b"".join(blocks_of_words(iter(blocks), path)) == text.encode()
+    assert b"".join(block for _, block in blocks_of_words(iter(blocks))) == text.encode()
     tokenizer.encode_files(path, tmp_path / "ids.bin", progress=False)
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == tokenizer.encode(text)
 
@@ -121,13 +121,14 @@ def test_links_are_followed(tokenizer, tmp_path):
     assert np.load(tmp_path / "real.NPY").tolist() == tokenizer.encode("fine")
 
 
-def test_text_without_ascii_is_cut_too(tmp_path, monkeypatch):
+def test_text_without_ascii_is_cut_too(monkeypatch):
     """At line feeds, never inside a run of whitespace, whatever the blocks are."""
     monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 40)
     text = "東京は一つである。\n" * 30 + "x\u3000\n\u3000 \u2003\n y\x85\n" * 20
     for size in (5, 7, 16):
         encoded = text.encode()
-        blocks = list(blocks_of_words((encoded[at : at + size] for at in range(0, len(encoded), size)), tmp_path))
+        given = (encoded[at : at + size] for at in range(0, len(encoded), size))
+        blocks = [block for _, block in blocks_of_words(given)]
         assert b"".join(blocks) == encoded and len(blocks) > 3
         split = profile_named("lossless").split
         assert [word for block in blocks for word in split(block.decode())] == split(text)

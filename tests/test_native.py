@@ -198,7 +198,6 @@ def test_numbers_that_make_no_sense(lossless):
     native, text = native_encoder(lossless.state), b"some text\nin lines " * 1000
     for threads in (0, 1 << 61, (1 << 64) - 1):
         assert np.array_equal(native.encode_utf8(text, threads), native.encode_utf8(text, 1))
-        assert native.encode_lines(text, threads) == native.encode_lines(text, 1)
     for special in (("", 0), ("<s>", lossless.vocab_size), ("<s>", (1 << 32) - 1)):
         with pytest.raises(ValueError, match="special token"):
             native.encode("a\0<s>", [special])

@@ -1,7 +1,7 @@
-"""Files to files of ids: text, an array of numpy, or plain numbers that loaders map into memory.
+"""Files to files of ids: an array of numpy, or plain numbers that loaders map into memory.
 
 A plain text file is one document; so is each row of JSON Lines and Parquet. Text is read, encoded and written in
-blocks, so memory does not grow with the size of a file.
+blocks, so memory does not grow with the size of a file that has spaces or line feeds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from treetok.corpus.reading import has_rows, read_blocks, read_texts
+from treetok.corpus.reading import decode, has_rows, read_blocks, read_texts
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 
@@ -143,8 +143,13 @@ def ids_of_file(
             ids, offsets = encoder.encode_flat(texts, threads)
             yield ids if end_id is None else np.insert(ids, offsets[1:].astype(np.int64), np.uint32(end_id))
     else:
-        for block in blocks_of_words(read_blocks(path, report), path):
-            yield encoder.encode_utf8(block, threads)
+        for line, block in blocks_of_words(read_blocks(path, report)):
+            try:
+                yield encoder.encode_utf8(block, threads)
+            except UnicodeDecodeError:
+                # Raises an error that names the file and the line.
+                decode(block, path, line)
+                raise
         yield end
 
 
@@ -162,9 +167,9 @@ def together(texts: Iterator[str]) -> Iterator[list[str]]:
         yield group
 
 
-def blocks_of_words(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
-    """Blocks of UTF-8 that end where a word does."""
-    lines, size = 1, 0
+def blocks_of_words(blocks: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Blocks of UTF-8 that end where a word does, each with the number of its first line."""
+    line, size = 1, 0
     parts: list[bytes] = []
     for block in blocks:
         size += len(block)
@@ -173,12 +178,12 @@ def blocks_of_words(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
             end = start_of_last_character(block)
         if end:
             joined = b"".join([*parts, block[:end]])
-            yield checked(joined, path, lines)
-            lines += joined.count(b"\n")
+            yield line, joined
+            line += joined.count(b"\n")
             parts, size = [block[end:]], len(block) - end
         else:
             parts.append(block)
-    yield checked(b"".join(parts), path, lines)
+    yield line, b"".join(parts)
 
 
 def last_end_of_word(text: bytes) -> int:
@@ -205,16 +210,6 @@ def start_of_last_character(text: bytes) -> int:
     while start > 0 and text[start] & 0xC0 == 0x80:
         start -= 1
     return start
-
-
-def checked(text: bytes, path: Path | str, line: int) -> bytes:
-    """Text that is UTF-8; the error names the file and the line."""
-    try:
-        str(text, "utf-8")
-    except UnicodeDecodeError as error:
-        line += text.count(b"\n", 0, error.start)
-        raise TreetokError(f"{path}, line {line}: byte 0x{text[error.start]:02x} is not UTF-8") from None
-    return text
 
 
 @contextlib.contextmanager

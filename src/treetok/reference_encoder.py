@@ -73,11 +73,6 @@ class ReferenceEncoder:
         """The ids of text in bytes."""
         return self.encode_flat([text.decode()], threads)[0]
 
-    def encode_lines(self, text: bytes, threads: int) -> bytes:
-        """The ids of every line as text: separated by spaces, with the line feeds of the input."""
-        encoded = self.encode_batch(text.decode().split("\n"), threads)
-        return "\n".join(" ".join(map(str, ids)) for ids in encoded).encode()
-
     def decode(self, ids: Iterable[int], skip_special_tokens: bool, separator: str) -> str:
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
         kept = [n for n in map(self._table.checked_id, ids) if n not in special_ids]
