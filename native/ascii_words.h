@@ -142,27 +142,47 @@ inline Mask ends_of_words(const Byte* text, const Byte* end) {
   return (starts | after_text) & before_others & ~Mask(1);
 }
 
+inline Mask ends_at(const Byte* text, const Byte* last, const Byte* end) {
+  return text < last && (text[0] | text[1]) < 0x80 ? ends_of_words(text, end) : 0;
+}
+
+// The words that end at `ends`, up to one that is long. Their slots begin to come from memory.
+inline void look_ahead(const Byte* text, Mask ends, const WordTable& table, WordsAhead& words) {
+  std::size_t start = 0;
+  WordTable::Ahead* word = words.words;
+  words.text = text;
+  for (; ends; ends &= ends - 1) {
+    const std::size_t after = lowest_bit(ends), bytes = after - start;
+    if (bytes > WordKey::MOST_BYTES) break;
+    *word++ = table.look_ahead(text + start, bytes);
+    start = after;
+  }
+  words.end_of_words = word;
+  words.end = text + start;
+}
+
 // Writes the ids of words from `text` on. Stops at `last` or behind it, before a word that is long, not in the
 // table or not known from ASCII alone, or where fewer than `MOST_IDS_AT_ONCE` fit between `ids` and `end_of_ids`.
 inline Written write_known(const Byte* text, const Byte* last, const Byte* end, const WordTable& table,
                            std::uint32_t* ids, const std::uint32_t* end_of_ids) {
-  while (text < last && end_of_ids - ids >= std::ptrdiff_t(MOST_IDS_AT_ONCE)) {
-    if ((text[0] | text[1]) >= 0x80) break;
-    Mask ends = ends_of_words(text, end);
-    if (!ends) break;
-    std::size_t start = 0;
+  // One block is looked up while the slots of the next are on their way.
+  WordsAhead blocks[2];
+  WordsAhead *words = &blocks[0], *next_words = &blocks[1];
+  look_ahead(text, ends_at(text, last, end), table, *words);
+  while (words->end != words->text && end_of_ids - ids >= std::ptrdiff_t(MOST_IDS_AT_ONCE)) {
+    look_ahead(words->end, ends_at(words->end, last, end), table, *next_words);
+    const WordTable::Ahead* word = words->words;
     do {
-      const std::size_t after = lowest_bit(ends), bytes = after - start;
-      if (bytes > WordKey::MOST_BYTES) return {text + start, ids};
-      std::uint32_t* next = table.write_ids(text + start, bytes, ids);
-      if (!next) return {text + start, ids};
+      std::uint32_t* next = table.write_ids(*word, ids);
+      if (!next) {
+        for (; word != words->words; --word) words->text += word[-1].key.bytes();
+        return {words->text, ids};
+      }
       ids = next;
-      start = after;
-      ends &= ends - 1;
-    } while (ends);
-    text += start;
+    } while (++word != words->end_of_words);
+    std::swap(words, next_words);
   }
-  return {text, ids};
+  return {words->text, ids};
 }
 
 }  // namespace TREETOK_INSTRUCTIONS

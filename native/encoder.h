@@ -13,6 +13,7 @@
 #include "count_trees.h"
 #include "lexicon.h"
 #include "lossless_splitter.h"
+#include "memory.h"
 #include "parser.h"
 #include "segmenter.h"
 
@@ -130,7 +131,8 @@ class IdBuffer {
 
   TREETOK_NOINLINE void grow(std::size_t count) {
     const std::size_t capacity = std::max<std::size_t>(size_ + count, capacity_ + capacity_ / 2 + 256);
-    void* larger = std::realloc(data_, capacity * sizeof(std::uint32_t));
+    const std::size_t bytes = capacity * sizeof(std::uint32_t);
+    void* larger = data_ ? std::realloc(data_, bytes) : allocated(bytes);
     if (!larger) throw std::bad_alloc();
     data_ = static_cast<std::uint32_t*>(larger);
     capacity_ = capacity;

@@ -44,6 +44,13 @@ struct Written {
   std::uint32_t* ids;
 };
 
+// Words of one block, to be looked up.
+struct WordsAhead {
+  const Byte *text, *end;
+  const WordTable::Ahead* end_of_words;
+  WordTable::Ahead words[BYTES_IN_MASK];
+};
+
 // So many ids, at most, have the words that are found at once, with what is written behind them.
 inline constexpr std::size_t MOST_IDS_AT_ONCE = (BYTES_IN_MASK + 1) * WordTable::MOST_WRITTEN;
 

@@ -13,11 +13,9 @@
 #include <new>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include "bytes_hash.h"
+#include "memory.h"
+#include "processor.h"
 
 namespace treetok {
 
@@ -35,6 +33,8 @@ struct WordKey {
   static constexpr std::uint64_t LONG = std::uint64_t(0xFF) << 56;
 
   bool is_long() const { return (second & LONG) == LONG; }
+  // Of a word that is not long.
+  std::size_t bytes() const { return std::size_t(second >> 56); }
   // The highest bits depend on all bytes, which is not so of the lowest.
   std::uint64_t hash() const { return first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F; }
 };
@@ -144,25 +144,15 @@ class WordTable {
   // How many ids `write_ids` may write, with what is written over later.
   static constexpr std::size_t MOST_WRITTEN = 16;
 
-  // Writes the ids of a word of at most `WordKey::MOST_BYTES` bytes. Returns where they end; nullptr if the word is
-  // not in the table, or has too many ids.
-  std::uint32_t* write_ids(const Byte* word, std::size_t bytes, std::uint32_t* ids) const {
-    const WordKey key = short_key(word, bytes);
-    for (std::size_t at = place_of(key);; at = (at + 1) & mask_) {
-      const Slot& slot = slots_[at];
-      const std::uint64_t second = slot.second.load(std::memory_order_acquire);
-      if (second == key.second && slot.first == key.first) {
-        if (slot.few.count == 0) return write_record(*slot.record(), ids);
-        // All of them, and what is behind: a fixed number of bytes takes no branch.
-        std::memcpy(ids, &slot.few, sizeof(slot.few));
-        return ids + slot.few.count;
-      }
-      if (second == 0) return nullptr;
-    }
-  }
+  // A word that is looked up soon.
+  struct Ahead;
+  // Of at most `WordKey::MOST_BYTES` bytes. Its slot begins to come from memory.
+  Ahead look_ahead(const Byte* word, std::size_t bytes) const;
+  // Writes its ids. Returns where they end; nullptr if the word is not in the table, or has too many ids.
+  std::uint32_t* write_ids(const Ahead& word, std::uint32_t* ids) const;
 
   bool is_full() const { return words_ >= MOST_WORDS || records_->bytes() >= MOST_RECORD_BYTES; }
-  bool is_crowded() const { return words_ * 4 > mask_ * 3; }
+  bool is_crowded() const { return words_ * 2 > mask_; }
 
   // Adds a word that is not in the table. Only one thread at a time may add.
   void add(const WordKey& key, const Byte* word, std::size_t bytes, const std::uint32_t* ids, std::uint32_t count) {
@@ -245,19 +235,11 @@ class WordTable {
     return record;
   }
 
-  // Slots in large pages, where the system has them: a text touches slots all over the table.
+  // In large pages, where the system has them: a text touches slots all over the table.
   class Slots {
    public:
     explicit Slots(std::size_t count) : count_(count) {
-      std::size_t bytes = count * sizeof(Slot);
-      void* memory = nullptr;
-#if defined(__linux__)
-      if (bytes >= LARGE_PAGE) {
-        memory = std::aligned_alloc(LARGE_PAGE, bytes);
-        if (memory) madvise(memory, bytes, MADV_HUGEPAGE);
-      }
-#endif
-      if (!memory) memory = std::malloc(bytes);
+      void* memory = allocated(count * sizeof(Slot));
       if (!memory) throw std::bad_alloc();
       slots_ = static_cast<Slot*>(memory);
       std::uninitialized_default_construct_n(slots_, count);
@@ -271,9 +253,9 @@ class WordTable {
 
     Slot& operator[](std::size_t at) { return slots_[at]; }
     const Slot& operator[](std::size_t at) const { return slots_[at]; }
+    const Slot* next(const Slot* slot) const { return slot + 1 == slots_ + count_ ? slots_ : slot + 1; }
 
    private:
-    static constexpr std::size_t LARGE_PAGE = 2 << 20;
     Slot* slots_;
     std::size_t count_;
   };
@@ -284,6 +266,31 @@ class WordTable {
   std::size_t words_ = 0;
   std::shared_ptr<Arena> records_;
 };
+
+struct WordTable::Ahead {
+  WordKey key;
+  const Slot* slot;
+};
+
+inline WordTable::Ahead WordTable::look_ahead(const Byte* word, std::size_t bytes) const {
+  const WordKey key = short_key(word, bytes);
+  const Slot* slot = &slots_[place_of(key)];
+  fetch_ahead(slot);
+  return {key, slot};
+}
+
+inline std::uint32_t* WordTable::write_ids(const Ahead& word, std::uint32_t* ids) const {
+  for (const Slot* slot = word.slot;; slot = slots_.next(slot)) {
+    const std::uint64_t second = slot->second.load(std::memory_order_acquire);
+    if (second == word.key.second && slot->first == word.key.first) {
+      if (slot->few.count == 0) return write_record(*slot->record(), ids);
+      // All of them, and what is behind: a fixed number of bytes takes no branch.
+      std::memcpy(ids, &slot->few, sizeof(slot->few));
+      return ids + slot->few.count;
+    }
+    if (second == 0) return nullptr;
+  }
+}
 
 // The table in use, which threads share.
 class WordCache {
