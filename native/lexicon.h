@@ -21,17 +21,23 @@ class Lexicon {
     if (bytes >= UINT32_MAX) throw std::invalid_argument("the lexicon is too large");
     if (first_invalid(text, bytes) != bytes) throw std::invalid_argument("the words in the lexicon are not UTF-8");
     blocks_.reserve(words / WORDS_PER_BLOCK + 1);
-    std::size_t at = 0, split = 0, expected = 0;
+    std::size_t at = 0, split = 0, expected = 0, next_other = first_other_than_ascii(0);
     for (std::size_t word = 0; word < words; ++word) {
       const std::size_t length = lengths_[word];
       if (length < 2 || length > LONGEST_WORD) {
         throw std::invalid_argument("a word in the lexicon has fewer than 2 or more than 64 characters");
       }
       if (word % WORDS_PER_BLOCK == 0) blocks_.push_back({std::uint32_t(at), std::uint32_t(split)});
-      const std::size_t start = at;
-      at = after_characters(at, length);
-      // The text may have ended: then there are fewer splits than the lengths say.
-      if (at > start) split += count_characters(text + start, at - start) - 1;
+      if (at + length <= next_other) {
+        at += length;
+        split += length - 1;
+      } else {
+        const std::size_t start = at;
+        at = after_characters(at, length);
+        // The text may have ended: then there are fewer splits than the lengths say.
+        if (at > start) split += count_characters(text + start, at - start) - 1;
+        next_other = first_other_than_ascii(at);
+      }
       expected += length - 1;
     }
     if (at != bytes || split != expected || split != splits) {
@@ -81,6 +87,13 @@ class Lexicon {
       }
       --characters;
     }
+    return at;
+  }
+
+  // The place of the first byte from `at` on that is not ASCII.
+  std::size_t first_other_than_ascii(std::size_t at) const {
+    while (at + 8 <= bytes_ && are_ascii(text_ + at)) at += 8;
+    while (at < bytes_ && text_[at] < 0x80) ++at;
     return at;
   }
 

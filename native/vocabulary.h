@@ -34,16 +34,7 @@ class PieceTable {
     entries_.reserve(pieces);
   }
 
-  const Piece* find(std::string_view string) const {
-    const std::uint64_t hash = hash_of(string);
-    for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
-      const Slot& slot = slots_[at];
-      if (slot.number == 0) return nullptr;
-      if (slot.tag != std::uint32_t(hash >> 32)) continue;
-      const Entry& entry = entries_[slot.number - 1];
-      if (string == std::string_view(text_).substr(entry.start, entry.bytes)) return &entry.piece;
-    }
-  }
+  const Piece* find(std::string_view string) const { return find(string, hash_of(string)); }
 
   // Gives back the memory that was reserved for more.
   void shrink() {
@@ -51,16 +42,15 @@ class PieceTable {
     text_.shrink_to_fit();
   }
 
-  // Adds a string, or replaces its piece.
-  void set(std::string_view string, const Piece& piece) {
-    if (const Piece* known = find(string)) {
-      *const_cast<Piece*>(known) = piece;
-      return;
-    }
+  // Adds a string, unless it is there: then nothing changes. Returns the piece that it has.
+  Piece& add(std::string_view string, const Piece& piece) {
+    const std::uint64_t hash = hash_of(string);
+    if (const Piece* known = find(string, hash)) return const_cast<Piece&>(*known);
     if ((entries_.size() + 1) * 2 > slots_.size()) grow();
     entries_.push_back({piece, std::uint32_t(text_.size()), std::uint32_t(string.size())});
     text_ += string;
-    place(std::uint32_t(entries_.size()), hash_of(string));
+    place(std::uint32_t(entries_.size()), hash);
+    return entries_.back().piece;
   }
 
  private:
@@ -72,6 +62,16 @@ class PieceTable {
   struct Slot {
     std::uint32_t number = 0, tag = 0;
   };
+
+  const Piece* find(std::string_view string, std::uint64_t hash) const {
+    for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[at];
+      if (slot.number == 0) return nullptr;
+      if (slot.tag != std::uint32_t(hash >> 32)) continue;
+      const Entry& entry = entries_[slot.number - 1];
+      if (string == std::string_view(text_).substr(entry.start, entry.bytes)) return &entry.piece;
+    }
+  }
 
   void place(std::uint32_t number, std::uint64_t hash) {
     std::size_t at = hash & (slots_.size() - 1);
@@ -125,8 +125,9 @@ class Vocabulary {
       if (token.kind == TokenKind::PIECE) {
         const auto* bytes = reinterpret_cast<const Byte*>(token.bytes.data());
         characters_[id] = std::uint32_t(count_characters(bytes, token.bytes.size()));
-        if (pieces_.find(token.bytes)) throw std::invalid_argument("a token appears twice in the vocabulary");
-        pieces_.set(token.bytes, {token.cost, id, 0});
+        if (pieces_.add(token.bytes, {token.cost, id, 0}).id != id) {
+          throw std::invalid_argument("a token appears twice in the vocabulary");
+        }
         longest_ = std::max<std::size_t>(longest_, characters_[id]);
         unknown_cost_ = has_pieces ? std::max(unknown_cost_, token.cost) : token.cost;
         has_pieces = true;
@@ -293,11 +294,11 @@ class Vocabulary {
       if (tokens[id].kind == TokenKind::PIECE) changes_[id] = changes_of(tokens[id].bytes);
     }
     // A string that is a token stays one; the fewest markers win.
-    const auto add = [&](const std::string& string, std::uint32_t id, std::uint8_t markers) {
+    const auto add = [&](std::string_view string, std::uint32_t id, std::uint8_t markers) {
       Piece piece{tokens[id].cost, id, markers};
       piece.cost += cost_per_token * piece.count_markers();
-      const Piece* known = pieces_.find(string);
-      if (!known || known->count_markers() > piece.count_markers()) pieces_.set(string, piece);
+      Piece& known = pieces_.add(string, piece);
+      if (known.count_markers() > piece.count_markers()) known = piece;
     };
     for (std::uint32_t id = 0; id < tokens.size(); ++id) {
       if (changes_[id] == 0) continue;
@@ -308,9 +309,9 @@ class Vocabulary {
         const Piece* known = pieces_.find(changed);
         if (known && known->markers == 0) continue;
         add(changed, id, marker);
-        add(changed.substr(1), id, std::uint8_t(marker | JOIN));
+        add(std::string_view(changed).substr(1), id, std::uint8_t(marker | JOIN));
       }
-      add(token.substr(1), id, JOIN);
+      add(std::string_view(token).substr(1), id, JOIN);
     }
   }
 

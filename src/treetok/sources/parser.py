@@ -11,6 +11,7 @@ Shapes: W words of equal length, L letters, N = W * L, D dimensions, M morphemes
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,10 +27,10 @@ from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures
 from treetok.sources.parser_layers import F32, Linear, Norm, attention, gelu
 from treetok.text.word_limit import LONGEST_WORD
 
-# Keeps a batch in cache.
 if TYPE_CHECKING:
     from treetok import _core
 
+# Keeps a batch in cache.
 LETTERS_PER_BATCH = 512
 # Far above any sensible parser; a damaged file must not allocate gigabytes.
 MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
@@ -256,10 +257,10 @@ def batches(numbers: list[int], size: int) -> Iterator[list[int]]:
 
 
 def check_strings(characters: Sequence[str], morphemes: Sequence[str]) -> None:
-    if any(len(character) != 1 for character in characters) or any(len(morpheme) < 2 for morpheme in morphemes):
+    if set(map(len, characters)) - {1} or min(map(len, morphemes), default=2) < 2:
         raise TreetokError("a character of the parser is not a single character, or a morpheme has fewer than two")
     for strings, name in ((characters, "characters"), (morphemes, "morphemes")):
-        if any(one >= other for one, other in pairwise(strings)):
+        if any(map(operator.ge, strings, strings[1:])):
             raise TreetokError(f"the {name} of the parser are not sorted")
 
 

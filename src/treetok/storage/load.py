@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -273,19 +274,22 @@ def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry,
     if text and text[-1] != "\n":
         raise TreetokError(f"{path} is damaged: its last line is incomplete")
     entries = entries_at_once(text) or entries_by_line(text.split("\n")[:-1], path)
-    if sum(count for _, count in entries) >= LARGEST_TOTAL:
+    if sum(map(itemgetter(1), entries)) >= LARGEST_TOTAL:
         raise TreetokError(f"{path} is damaged: its counts are too large")
     return entries
 
 
 def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
     """The entries of a vocabulary of which every line is a token, a tab and a count; else None."""
+    content = np.frombuffer(text.encode(), dtype=np.uint8)
+    tabs, line_feeds = np.flatnonzero(content == ord("\t")), np.flatnonzero(content == ord("\n"))
+    # One after the other, so that every line has one tab.
+    if len(tabs) != len(line_feeds) or not (tabs < line_feeds).all() or not (line_feeds[:-1] < tabs[1:]).all():
+        return None
     cells = text.replace("\n", "\t").split("\t")
     tokens, counts = cells[:-1:2], cells[1::2]
-    digits = "".join(counts)
-    if "".join(map("%s\t%s\n".__mod__, zip(tokens, counts, strict=False))) != text or not (
-        digits.isascii() and digits.isdigit() and all(0 < len(count) <= LONGEST_COUNT for count in counts)
-    ):
+    digits, lengths = "".join(counts), set(map(len, counts))
+    if not (digits.isascii() and digits.isdigit()) or 0 in lengths or max(lengths) > LONGEST_COUNT:
         return None
     try:
         # Most tokens are not escaped.
@@ -294,7 +298,7 @@ def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
         return None
     numbers = list(map(int, counts))
     # Their memory is used again for the entries.
-    del cells, counts, digits
+    del cells, counts, digits, content, tabs, line_feeds
     return list(zip(plain, numbers, strict=True))
 
 
