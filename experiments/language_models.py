@@ -105,10 +105,14 @@ def table(nats: dict[str, Nats], texts: list[HeldOutText]) -> tuple[list[list[st
         for place in places.values():
             bits = measurement(of_one.mean(0)[place], sizes[place])
             p_value = paired_test(bits, measurement(first[place], sizes[place])).p_value
-            row.append(f"{bits.value:.4f}" + (f" (p = {p_value:.3f})" if len(grid) > 1 else ""))
+            row.append(f"{bits.value:.4f}" + (f" ({significance(p_value)})" if len(grid) > 1 else ""))
         seeds = [f"{measurement(of_seed, sizes).value:.4f}" for of_seed in of_one]
         grid.append([*row, ", ".join(seeds)])
     return grid, {"figures": "bits per byte, mean over seeds; p: paired permutation test over sentences"}
+
+
+def significance(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 def measurement(nats: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]) -> Measurement:
