@@ -1,9 +1,9 @@
 """Speed of encoding, of the shipped `en` beside other libraries, on one thread each, in one run.
 
-Every library is in a process of its own. In each round every library does every task once, in an order that is
-rotated from round to round; a first round, which fills caches, is not counted. Libraries of BPE share one
-vocabulary of byte-level BPE, and their ids are compared. Then the first touch: fresh processes that import a
-library, load its tokenizer and encode the lines of a text once, in rounds as well.
+Every library is in a process of its own. In each round every library does every task for a tenth of a second, and
+once at least, in an order that is rotated from round to round; a first round, which fills caches, is not counted.
+Libraries of BPE share one vocabulary of byte-level BPE, and their ids are compared. Then the first touch: fresh
+processes that import a library, load its tokenizer and encode the lines of a text once, in rounds as well.
 
 PYTHONPATH=src python benchmarks/encode.py --text wiki.test.raw --text PART2 --megabytes 10 --train-text PART1 \\
     --first-touch PART2 --cache DIR --out results/performance/encode.json --plot docs/encode-speed.svg
