@@ -242,11 +242,11 @@ def test_language_models(tmp_path):
     run("language_models.py", *arguments)
     result = json.loads(out.read_text(encoding="utf-8"))
     heading, tree, bpe = result["grid"]
-    assert heading == ["tokenizer", "talk", SAMPLE_FILES[1].stem, "all", "all, each seed"]
+    assert heading == ["tokenizer", "talk", SAMPLE_FILES[1].stem, "all", "all, each seed", "nats per sentence"]
     assert (tree[0], bpe[0]) == ("TreeTok en", "BPE")
-    assert len(set(tree[-1].split(", "))) == 2 and "(p " in bpe[1] and "(p " not in tree[1]
+    assert len(set(tree[4].split(", "))) == 2 and "(p " in bpe[1] and "(p " not in tree[1]
     # The mean over seeds is that of their bits; all of the text is between its parts.
-    assert float(tree[3]) == pytest.approx(sum(map(float, tree[-1].split(", "))) / 2, abs=1e-4)
+    assert float(tree[3]) == pytest.approx(sum(map(float, tree[4].split(", "))) / 2, abs=1e-4)
     assert min(float(tree[1]), float(tree[2])) <= float(tree[3]) <= max(float(tree[1]), float(tree[2]))
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").iterdir()}
     assert len(kept) == 4
