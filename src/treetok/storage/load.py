@@ -10,7 +10,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,7 +46,8 @@ RENAMED_SETTINGS = {
 
 
 def shipped_directory() -> Path:
-    return Path(str(resources.files("treetok").joinpath("shipped")))
+    # They are mapped into memory, so they are never in an archive, as importlib.resources would allow.
+    return Path(__file__).parent.parent / "shipped"
 
 
 def shipped_names() -> list[str]:
