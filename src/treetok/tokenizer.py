@@ -387,15 +387,17 @@ class TreeTokenizer:
             raise TreetokError(f"a batch must be a list of lists of ids, not {type(batch).__name__}")
         return [self.decode(ids, skip_special_tokens=skip_special_tokens) for ids in batch]
 
-    def decode_stream(self) -> DecodeStream:
-        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id.
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id,
+        `.extend(ids)` that completed by several.
 
         >>> tok = TreeTokenizer.load("en")
         >>> stream = tok.decode_stream()
         >>> "".join(map(stream.step, tok.encode("née 東"))) + stream.finish()
         'née 東'
         """
-        return DecodeStream(self._table, self._profile.separator)
+        skipped = self.state.special_tokens.values() if skip_special_tokens else ()
+        return DecodeStream(self._table, self._profile.separator, skipped)
 
     # ---- words
 
