@@ -102,7 +102,7 @@ def test_equality_with_trees_of_an_object():
     assert one != other
 
 
-# Before and after use, and in processes that hash strings in another way: `datasets` finds its cache by these bytes.
+# Before and after use, in processes that hash strings in another way: `datasets` finds its cache by these bytes.
 PICKLE = """
 import hashlib, pickle, sys
 from treetok import TreeTokenizer

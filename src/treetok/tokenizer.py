@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
 from treetok.encoding import Encoding, FlatEncoding
@@ -325,6 +326,20 @@ class TreeTokenizer:
             text_column,
             checked_threads(threads),
             Progress(progress),
+        )
+
+    def count_files(
+        self,
+        files: PathLike[str] | Iterable[PathLike[str]],
+        *,
+        text_column: str = "text",
+        threads: int | None = None,
+        progress: bool | Callable[[str, int, int | None], object] = True,
+    ) -> list[TextCounts]:
+        """The numbers of tokens, words and characters of each file. Memory does not grow with the files, which may
+        be all that `encode_files` reads."""
+        return count_files(
+            self._encoder, checked_files(files), text_column, checked_threads(threads), Progress(progress)
         )
 
     def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
