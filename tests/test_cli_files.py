@@ -147,7 +147,7 @@ def test_info_says_what_runs(tmp_path, capsys):
 
 def test_help_of_every_command_has_an_example_that_can_be_read(capsys):
     commands = make_parser()._subparsers._group_actions[0].choices
-    assert len(commands) == 8
+    assert len(commands) == 9
     for name, parser in commands.items():
         text = parser.format_help()
         lines = [line.strip() for line in text.split("example")[-1].splitlines()[1:]]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -197,8 +199,17 @@ class TreeTokenizer:
         return self._table.names[self._table.checked_id(token_id)]
 
     def get_vocab(self) -> dict[str, int]:
-        """All tokens, special ones included, and their ids."""
+        """All tokens, special ones included, and their ids, in the order of ids. Bytes are written <0x80> to <0xFF>,
+        markers <join>, <cap> and <upper>."""
         return dict(self._table.id_of_name)
+
+    def export_vocab(self, path: str | PathLike[str]) -> None:
+        """Write `get_vocab` as JSON, in the order of ids, for other tools."""
+        written = json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n"
+        try:
+            Path(path).write_text(written, encoding="utf-8")
+        except OSError as error:
+            raise TreetokError(f"cannot write {path}: {error.strerror or error}") from None
 
     # ---- encoding
 

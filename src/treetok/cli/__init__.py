@@ -1,4 +1,4 @@
-"""The command line: `treetok train | encode | decode | count | tree | eval | info | special-tokens`.
+"""The command line: `treetok train | encode | decode | count | tree | eval | info | vocab | special-tokens`.
 
 Results go to stdout, progress and errors to stderr. Exit status: 0 success, 1 bad input, 2 wrong usage.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import count, encode_decode, eval, info, special_tokens, train, tree
+from treetok.cli import count, encode_decode, eval, info, special_tokens, train, tree, vocab
 from treetok.cli.help import HelpFormatter, examples, in_terms_of_options
 
 
@@ -40,6 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
     tree.add_command(commands)
     eval.add_command(commands)
     info.add_command(commands)
+    vocab.add_command(commands)
     special_tokens.add_command(commands)
     return parser
 
