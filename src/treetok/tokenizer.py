@@ -199,8 +199,8 @@ class TreeTokenizer:
         return self._table.names[self._table.checked_id(token_id)]
 
     def get_vocab(self) -> dict[str, int]:
-        """All tokens, special ones included, and their ids, in the order of ids. Bytes are written <0x80> to <0xFF>,
-        markers <join>, <cap> and <upper>."""
+        """All tokens, special ones included, and their ids, in the order of ids. Bytes are written <0x80> to
+        <0xFF>, markers <join>, <cap> and <upper>."""
         return dict(self._table.id_of_name)
 
     def export_vocab(self, path: str | PathLike[str]) -> None:
