@@ -35,8 +35,11 @@ class TrainOptions:
         anything with `split_scores(words)`.
     profile: the text profile, "lossless" or "uncased".
     profile_version: the version of its rules for splitting text; None is the newest.
+    normalizer: "nfc" or "nfkc" brings all text into that normal form of Unicode first, here and in the tokenizer.
     seed: for everything random; trees from counts and from tokenizers are deterministic.
-    special_tokens: None for the profile's own.
+    special_tokens: None for the profile's own. They get the first ids.
+    roles: what special tokens are for, such as {"eos": "</s>"}; None in place of a token takes the role away. A
+        token that is not among the special tokens is added to them.
     text_column: the column that holds the text in JSON Lines and Parquet files.
     min_word_count: rarer words are ignored.
     character_coverage: the share of the text covered by characters that get their own token; the rarest
@@ -76,8 +79,10 @@ class TrainOptions:
     trees: str | TreeSource = "neural"
     profile: str = "lossless"
     profile_version: int | None = None
+    normalizer: str | None = None
     seed: int = 0
     special_tokens: Sequence[str] | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
     text_column: str = "text"
     min_word_count: int = 1
     character_coverage: float = 0.9999
@@ -192,7 +197,7 @@ class TrainOptions:
 
     @property
     def text_profile(self) -> Profile:
-        return profile_named(self.profile, self.profile_version)
+        return profile_named(self.profile, self.profile_version, self.normalizer)
 
     @property
     def is_neural(self) -> bool:

@@ -23,7 +23,7 @@ from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.ready_trees import TreesOfText, checked_source, ready_trees
 from treetok.pipeline.run_directory import Made, Run, StageRecord
 from treetok.pipeline.time_budget import Budget
-from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room
+from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room, roles_of
 from treetok.progress import Progress, Stopped
 from treetok.segment import Segmenter
 from treetok.sources.tree_agreement import segmentation_agreement
@@ -115,6 +115,7 @@ def train_neural(
         "text": fingerprint(items),
         "profile": options.profile,
         "profile_version": options.profile_version,
+        **({"normalizer": options.normalizer} if options.normalizer else {}),
         "seed": options.seed,
         **neural.identity(),
     }
@@ -180,12 +181,14 @@ def finish(
     state = TokenizerState(
         profile=options.profile,
         profile_version=options.text_profile.version,
+        normalizer=options.normalizer,
         entries=in_order_of_ids(room.base, vocabulary),
         special_tokens=room.specials,
         lexicon=trees.lexicon,
         source=trees.source,
         fewest_tokens=fewest_tokens,
         settings=settings,
+        roles=roles_of(options, room.specials),
     )
     return Trained(state, run.records, run.done_before)
 
