@@ -12,9 +12,13 @@ import numpy.typing as npt
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
 from treetok.storage.atomic import save_atomically
-from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.storage.vocab_tsv import escape_token
 from treetok.tokenizer_state import TokenizerState
+
+# What `treetok.hf` needs to be found by transformers. With no list of added tokens, transformers would look for one
+# in files of older versions.
+TRANSFORMERS_CONFIG = {"added_tokens_decoder": {}, "tokenizer_class": "TreeTokTokenizer"}
 
 
 def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None:
@@ -49,6 +53,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
         },
     }
     contents[CARD] = model_card(state).encode()
+    contents[TRANSFORMERS] = (json.dumps(TRANSFORMERS_CONFIG, indent=2) + "\n").encode()
     contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
     return contents
 
