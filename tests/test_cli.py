@@ -149,7 +149,7 @@ def test_too_little_text_is_reported_in_one_line(tmp_path):
     corpus.write_text("a b\n", encoding="utf-8")
     status, _, errors = run("train", corpus, "-o", tmp_path / "m", "--trees", "counts")
     assert status == 0
-    assert errors == "treetok: the text supports no more than 261 tokens; 30000 were asked for\n"
+    assert errors == "treetok: the text supports no more than 263 tokens; 30000 were asked for\n"
 
 
 def bad_inputs(tmp_path):
@@ -200,7 +200,7 @@ def test_ids_out_of_range_name_the_line():
     status, output, errors = run("decode", "--model", "en", text=b"1 2\n3 99999\n")
     assert status == 1
     assert output.count("\n") == 1
-    assert errors == "treetok: standard input, line 2: token id 99999 is out of range: ids run from 0 to 31999\n"
+    assert errors == "treetok: standard input, line 2: token id 99999 is out of range: ids run from 0 to 32001\n"
 
 
 def test_output_that_cannot_be_written_is_one_line():
@@ -223,9 +223,9 @@ def test_closed_streams():
 
 def test_training_reads_standard_input(tmp_path):
     status, output, _ = run(
-        "train", "-", "-o", tmp_path / "m", "--vocab-size", 260, "--trees", "counts", text=b"low lower lowest"
+        "train", "-", "-o", tmp_path / "m", "--vocab-size", 262, "--trees", "counts", text=b"low lower lowest"
     )
-    assert (status, last_line(output)) == (0, f"{tmp_path / 'm'}: 260 tokens, profile lossless")
+    assert (status, last_line(output)) == (0, f"{tmp_path / 'm'}: 262 tokens, profile lossless")
 
 
 def test_a_failed_training_leaves_the_old_model(model, tmp_path):

@@ -205,7 +205,7 @@ def test_tokens_and_ids(lossless, uncased):
         assert [tokenizer.token_to_id(name) for name in names] == list(range(1500))
         assert tokenizer.token_to_id("no such token") is None
     assert lossless.id_to_token(lossless.token_to_id("<0xE4>")) == "<0xE4>"
-    assert lossless.special_tokens == {"<|endoftext|>": 0}
+    assert lossless.special_tokens == {"<|endoftext|>": 0, "<|pad|>": 1, "<|mask|>": 2}
     assert list(uncased.special_tokens) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 

@@ -17,8 +17,9 @@ from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
 from treetok.sources import TreeSource
+from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles
 from treetok.text import check_encodable
-from treetok.token_table import TokenTable
+from treetok.token_table import TokenTable, check_entries
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores
 
@@ -121,6 +122,27 @@ class TreeTokenizer:
         trained = run_pipeline(corpus, chosen, directory=directory, resume=resume, force=force, progress=progress)
         return cls(trained.state)
 
+    def with_special_tokens(self, tokens: Iterable[str] = (), **roles: str | None) -> TreeTokenizer:
+        """A tokenizer with more special tokens, whose ids follow the present ones, and with other roles.
+
+        tokens: new special tokens; those that it has already keep their ids.
+        roles: the tokens that are to be `bos`, `eos`, `unk`, `pad`, `mask`, `cls` or `sep`; they are added if they
+            are new. None takes a role away.
+
+        >>> chat = TreeTokenizer.load("en").with_special_tokens(["<|user|>", "<|assistant|>"], eos="<|end|>")
+        >>> chat.encode("<|user|>", allowed_special="all") == [chat.special_tokens["<|user|>"]]
+        True
+        """
+        changes = checked_roles(roles)
+        named = [token for token in changes.values() if token is not None]
+        specials = dict(self.state.special_tokens)
+        for name in dict.fromkeys([*checked_names(tokens), *named]):
+            specials.setdefault(name, len(self.state.entries) + len(specials))
+        new_roles = changed_roles(self.state.roles, changes)
+        check_roles(new_roles, specials, self._profile.byte_fallback)
+        check_entries([entry for entry, _ in self.state.entries], specials, self._profile.byte_fallback)
+        return TreeTokenizer(replace(self.state, special_tokens=specials, roles=new_roles))
+
     # ---- properties
 
     @property
@@ -137,6 +159,15 @@ class TreeTokenizer:
     def special_tokens(self) -> dict[str, int]:
         """Special tokens and their ids."""
         return dict(self.state.special_tokens)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What special tokens are for: "bos", "eos", "unk", "pad", "mask", "cls" or "sep", and the token of each.
+
+        >>> TreeTokenizer.load("en").roles["eos"]
+        '<|endoftext|>'
+        """
+        return dict(self.state.roles)
 
     @property
     def known_words(self) -> int:

@@ -31,6 +31,8 @@ class TokenizerState:
     # How it was trained; informational only.
     settings: Mapping[str, Any] = field(default_factory=dict)
     card: str | None = None
+    # What special tokens are for: "pad", "eos" and so on.
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text_profile(self) -> Profile:

@@ -1,4 +1,4 @@
-"""The command line: `treetok train | encode | decode | tree | eval | info`.
+"""The command line: `treetok train | encode | decode | tree | eval | info | special-tokens`.
 
 Results go to stdout, progress and errors to stderr. Exit status: 0 success, 1 bad input, 2 wrong usage.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import encode_decode, eval, info, train, tree
+from treetok.cli import encode_decode, eval, info, special_tokens, train, tree
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -26,6 +26,7 @@ def make_parser() -> argparse.ArgumentParser:
     tree.add_command(commands)
     eval.add_command(commands)
     info.add_command(commands)
+    special_tokens.add_command(commands)
     return parser
 
 

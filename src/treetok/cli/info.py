@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
         "profile": f"{tokenizer.profile}, version {tokenizer.state.profile_version}",
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),
+        "roles": ", ".join(f"{role} {token}" for role, token in tokenizer.roles.items()) or "none",
         "known words": tokenizer.known_words,
         "runs on": "the native core" if reason is None else f"plain Python, since {reason}",
         **dict(shown_settings(tokenizer.settings)),

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.special_tokens import add_roles
+from treetok.special_tokens import ROLES
 from treetok.storage.atomic import checked_target, has_file
 from treetok.storage.format import FILES, HEAD
 from treetok.torchrun import is_first_process
@@ -47,6 +49,7 @@ def add_command(commands: Any) -> None:
         metavar="TOKEN",
         help="replaces the profile's own; repeatable",
     )
+    add_roles(parser)
     add("--min-word-count", type=int, help="ignore words rarer than this (default: 1)")
     add("--character-coverage", type=float, help="share of characters that get tokens (default: 0.9999)")
     add("--vocab", help="compact (default; fewest tokens) or paper (default of --preset paper; by entropy)")
@@ -140,6 +143,7 @@ def run(arguments: argparse.Namespace) -> None:
         chosen["settings"] = dict(map(parse_setting, chosen["settings"]))
     if "memory_limit" in chosen:
         chosen["memory_limit"] = parse_bytes(chosen["memory_limit"])
+    chosen["roles"] = {role: chosen.pop(role) for role in ROLES if role in chosen}
     options = TrainOptions(**chosen)
     trained = train(
         [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus],

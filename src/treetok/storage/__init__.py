@@ -1,7 +1,7 @@
 """A tokenizer on disk: a directory of plain files, without pickle, validated on loading.
 
-treetok.json          format version, profile and its version, how pieces are merged, special tokens, settings;
-                      size and SHA-256 of the data files
+treetok.json          format version, profile and its version, how pieces are merged, special tokens and their
+                      roles, settings; size and SHA-256 of the data files
 vocab.tsv             one token and its count per line, in id order
 ngrams.safetensors    n-gram counts, if trees come from counts
 parser.safetensors    weights of the light parser, if trees come from a neural model

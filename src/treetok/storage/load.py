@@ -20,6 +20,7 @@ import numpy.typing as npt
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees, TreeSource
+from treetok.special_tokens import check_roles, default_roles
 from treetok.storage.atomic import ARRIVING, find_file
 from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.tensors import read_tensors
@@ -115,6 +116,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
             raise TreetokError("special_tokens must map non-empty names to ids")
         # Raises ValueError if a name has lone surrogates, which JSON can hold.
         "".join(special_tokens).encode()
+        roles = head.get("roles", default_roles(profile, special_tokens))
         fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
         if not isinstance(fewest_tokens, bool):
             raise TreetokError(f"fewest_tokens must be true or false, not {fewest_tokens!r}")
@@ -130,12 +132,22 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
     card = read_card(find_file(directory, CARD))
     state = TokenizerState(
-        profile.name, profile.version, entries, special_tokens, lexicon, source, fewest_tokens, settings, card
+        profile.name,
+        profile.version,
+        entries,
+        special_tokens,
+        lexicon,
+        source,
+        fewest_tokens,
+        settings,
+        card,
+        roles,
     )
     for content in contents.values():
         release_pages(content.obj)
     with naming_directory(directory):
         check_entries([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
+        check_roles(roles, special_tokens, profile.byte_fallback)
     return state
 
 

@@ -46,6 +46,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
         "trees": source,
         "fewest_tokens": state.fewest_tokens,
         "special_tokens": dict(state.special_tokens),
+        "roles": dict(state.roles),
         "settings": dict(state.settings),
         "files": {
             name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
