@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # With more, looking each up at every place where one could begin is slower than splitting in Python.
@@ -30,7 +30,7 @@ class AddedTokens:
         self._lengths: dict[str, list[int]] = {}
         for length, first in sorted({(len(text), text[0]) for text in self._tokens}, reverse=True):
             self._lengths.setdefault(first, []).append(length)
-        self._beginnings = re.compile("[" + "".join(map(re.escape, sorted(self._lengths))) + "]")
+        self._beginnings = re.compile("[" + "".join(map(re.escape, sorted(self._lengths))) + "]") if tokens else None
         plain = all(
             number < vocab_size and not (token.lstrip or token.rstrip or token.single_word)
             for number, token in tokens.items()
@@ -38,8 +38,10 @@ class AddedTokens:
         # The names of the tokens if the tokenizer itself can find them: they are its own special tokens.
         self.native = list(self._tokens) if plain and len(tokens) <= MOST_FOR_NATIVE else None
 
-    def __bool__(self) -> bool:
-        return bool(self._tokens)
+    def may_be_in(self, texts: Sequence[str]) -> bool:
+        """Whether the first character of a token is in any of the texts: looks at all of them at once."""
+        together = "".join(texts)
+        return any(first in together for first in self._lengths)
 
     def split(self, text: str) -> list[Part]:
         """The parts of a text; none is empty."""
@@ -56,7 +58,7 @@ class AddedTokens:
 
     def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
         done = 0
-        for beginning in self._beginnings.finditer(text):
+        for beginning in self._beginnings.finditer(text) if self._beginnings else ():
             start = beginning.start()
             if start < done:
                 continue

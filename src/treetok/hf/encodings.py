@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar, overload
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
 
 from treetok.hf.text_encoder import Aligned, Text, TextEncoder
 from treetok.hf.truncation import Side, Span
@@ -113,7 +117,8 @@ class Encodings(Sequence[Encoding]):
     """The rows of a batch.
 
     texts, ids: those of the first texts of all samples and, for pairs, those of the second.
-    rows: None if they are the texts as they are, with no special tokens.
+    rows: None if they are the samples as they are, in full.
+    as_arrays: whether columns are arrays, from which tensors are made without copying, if all rows are of one length.
     """
 
     def __init__(
@@ -125,19 +130,21 @@ class Encodings(Sequence[Encoding]):
         template: Template,
         padding: Padding | None,
         names_of: Callable[[list[int]], list[str]],
+        as_arrays: bool,
     ) -> None:
         self._encoder, self._texts, self._template, self._names_of = encoder, texts, template, names_of
-        if rows is None:
+        if rows is not None:
+            unpadded = [between(template.specials, cut([of_all[row.sample] for of_all in ids], row)) for row in rows]
+        elif not len(template) and len(ids) == 1:
             unpadded = ids[0]
         else:
-            unpadded = [
-                between(template.specials, [of_all[row.sample][slice(*span)] for of_all, span in zip(ids, row.spans, strict=True)])
-                for row in rows
-            ]
+            unpadded = [between(template.specials, of_texts) for of_texts in zip(*ids, strict=True)]
         self._rows = rows
+        self._lengths_of_texts = [list(map(len, of_all)) for of_all in ids]
         # Without padding.
         self.lengths = list(map(len, unpadded))
         self._padding = None if padding is None else padding.to(self.lengths)
+        self._is_token = is_token(self.lengths, self._padding) if as_arrays else None
         self.input_ids = self._padded(unpadded, padding.token_id if padding else 0)
 
     def __len__(self) -> int:
@@ -156,21 +163,26 @@ class Encodings(Sequence[Encoding]):
         # Other processes get plain data, not the tokenizer.
         return list, (list(self),)
 
-    # ---- columns: a list for each row
+    # ---- columns: a list for each row, or an array
 
-    def attention_masks(self) -> list[list[int]]:
+    def attention_masks(self) -> Any:
+        if self._is_token is not None:
+            return self._is_token.astype(np.int64)
         return self._padded([[1] * length for length in self.lengths], 0)
 
-    def special_tokens_masks(self) -> list[list[int]]:
+    def special_tokens_masks(self) -> Any:
         specials, zeros = self._template.filled(1), [0] * len(self._texts)
         return self._padded([between(specials, row.numbers(zeros)) for row in self.rows], 1)
 
-    def type_ids(self) -> list[list[int]]:
+    def type_ids(self) -> Any:
         _, specials, types = self._template
-        unpadded = [between(specials, row.numbers(types)) for row in self.rows]
+        if len(types) == 1 and not any(chain(types, *specials)):
+            unpadded = [[0] * length for length in self.lengths]
+        else:
+            unpadded = [between(specials, row.numbers(types)) for row in self.rows]
         return self._padded(unpadded, self._padding.type_id if self._padding else 0)
 
-    def offsets(self) -> list[list[tuple[int, int]]]:
+    def offsets(self) -> Any:
         specials = self._template.filled(NOWHERE)
         unpadded = []
         aligned: tuple[int, list[Aligned]] = (-1, [])
@@ -180,6 +192,14 @@ class Encodings(Sequence[Encoding]):
                 aligned = (row.sample, self._aligned(row))
             unpadded.append(between(specials, cut([text.offsets for text in aligned[1]], row)))
         return self._padded(unpadded, NOWHERE)
+
+    def _padded(self, rows: list[list[Any]], value: Any) -> Any:
+        if self._is_token is None:
+            return rows if self._padding is None else [padded(row, self._padding, value) for row in rows]
+        array = np.full((*self._is_token.shape, *np.shape(value)), value, dtype=np.int64)
+        values = chain.from_iterable(rows)
+        array[self._is_token] = np.fromiter(values, dtype=(np.int64, np.shape(value)), count=sum(self.lengths))
+        return array
 
     # ---- one row
 
@@ -211,13 +231,11 @@ class Encodings(Sequence[Encoding]):
     def rows(self) -> list[Row]:
         if self._rows is not None:
             return self._rows
-        return [Row(sample, ((0, length),)) for sample, length in enumerate(self.lengths)]
+        of_samples = zip(*self._lengths_of_texts, strict=True)
+        return [Row(sample, tuple((0, length) for length in lengths)) for sample, lengths in enumerate(of_samples)]
 
     def _aligned(self, row: Row) -> list[Aligned]:
         return [self._encoder.align(texts[row.sample]) for texts in self._texts]
-
-    def _padded(self, rows: list[list[Value]], value: Value) -> list[list[Value]]:
-        return rows if self._padding is None else [padded(row, self._padding, value) for row in rows]
 
 
 def between(specials: Sequence[list[Value]], sequences: Sequence[list[Value]]) -> list[Value]:
@@ -225,15 +243,26 @@ def between(specials: Sequence[list[Value]], sequences: Sequence[list[Value]]) -
     >>> between([["CLS"], ["SEP"], ["SEP"]], [["a", "b"], ["c"]])
     ['CLS', 'a', 'b', 'SEP', 'c', 'SEP']
     """
-    joined = specials[0]
-    for sequence, special in zip(sequences, specials[1:], strict=True):
-        joined = joined + sequence + special
+    joined = [*specials[0], *sequences[0], *specials[1]]
+    for sequence, special in zip(sequences[1:], specials[2:], strict=True):
+        joined += sequence
+        joined += special
     return joined
 
 
 def cut(values: Sequence[list[Value]], row: Row) -> list[list[Value]]:
     """The values of the tokens that are in a row."""
     return [of_text[slice(*span)] for of_text, span in zip(values, row.spans, strict=True)]
+
+
+def is_token(lengths: Sequence[int], padding: Padding | None) -> npt.NDArray[np.bool_] | None:
+    """Where in an array of all rows tokens are, not padding; None if rows differ in length."""
+    longest = max(lengths, default=0)
+    width = longest if padding is None or padding.length is None else padding.length
+    if longest > width or (padding is None and lengths and min(lengths) < longest):
+        return None
+    columns, of_rows = np.arange(width), np.array(lengths, dtype=np.int64)[:, None]
+    return columns >= width - of_rows if padding is not None and padding.side == "left" else columns < of_rows
 
 
 def padded(row: list[Value], padding: Padding | None, value: Value) -> list[Value]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from treetok.errors import TreetokError
 from treetok.hf.added_tokens import AddedTokens
-from treetok.text import check_encodable, profile_named
+from treetok.text import profile_named
 from treetok.tokenizer import TreeTokenizer
 
 # A text, or one that the user has split into words.
@@ -36,12 +36,11 @@ class TextEncoder:
         return TextEncoder(self.treetok, {})
 
     def encode(self, texts: Sequence[str], threads: int | None = None) -> list[list[int]]:
+        if not self.added.may_be_in(texts):
+            return self.treetok.encode_batch(texts, threads=threads)
         if self.added.native is not None:
             return self.treetok.encode_batch(texts, threads=threads, allowed_special=self.added.native)
-        parts_of_texts = []
-        for text in texts:
-            check_encodable(text)
-            parts_of_texts.append(self.added.split(text))
+        parts_of_texts = list(map(self.added.split, texts))
         ordinary = [
             text[start:end]
             for text, parts in zip(texts, parts_of_texts, strict=True)

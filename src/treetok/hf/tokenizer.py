@@ -8,7 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from transformers import AutoTokenizer, BatchEncoding, PreTrainedConfig, PythonBackend
 from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
@@ -17,7 +16,7 @@ from treetok.errors import TreetokError
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
 from treetok.hf.text_encoder import TextEncoder
-from treetok.hf.truncation import limits, pairs_of_windows, windows
+from treetok.hf.truncation import kept, limits, rows_of_windows, windows
 from treetok.storage.format import HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.tokenizer import TreeTokenizer
 
@@ -150,7 +149,16 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         strategy = str(getattr(truncation_strategy, "value", truncation_strategy))
         rows = self._rows(ids, template, room, strategy, stride, return_overflowing_tokens)
         padding = self._padding(padding_strategy, max_length, pad_to_multiple_of, padding_side)
-        encodings = Encodings(encoder, samples.texts, ids, rows, template, padding, self.convert_ids_to_tokens)
+        encodings = Encodings(
+            encoder,
+            samples.texts,
+            ids,
+            rows,
+            template,
+            padding,
+            names_of=self.convert_ids_to_tokens,
+            as_arrays=return_tensors is not None,
+        )
 
         columns: dict[str, Any] = {"input_ids": encodings.input_ids}
         if is_wanted(return_token_type_ids, "token_type_ids" in self.model_input_names):
@@ -169,9 +177,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
             longest = max(encodings.input_ids, key=len, default=[])
             self._eventual_warn_about_too_long_sequence(longest, max_length, verbose)
 
-        if return_tensors is not None:
-            columns = {name: as_array(column) for name, column in columns.items()}
-        elif not samples.is_batch and not return_overflowing_tokens:
+        if return_tensors is None and not samples.is_batch and not return_overflowing_tokens:
             columns = {name: column[0] if name != "length" else column for name, column in columns.items()}
         return BatchEncoding(columns, encodings, tensor_type=return_tensors, n_sequences=len(ids))
 
@@ -206,28 +212,26 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         stride: int,
         with_overflow: bool,
     ) -> list[Row] | None:
-        """What of each sample is in the output. `room` is for how many tokens of the texts there is room."""
+        """What of each sample is in the output; None if it is all. `room` is how many tokens a row may have beside the
+        special tokens."""
         if room is not None and room < 0:
             raise TreetokError(
                 f"max_length must be at least {len(template)}, the number of special tokens that are added"
             )
-        if len(ids) == 1 and not len(template) and (room is None or max(map(len, ids[0]), default=0) <= room):
+        lengths_of_samples = list(zip(*(map(len, of_all) for of_all in ids), strict=True))
+        if room is None or max(map(sum, lengths_of_samples), default=0) <= room:
             return None
-        rows = []
-        for sample, lengths in enumerate(zip(*(map(len, of_all) for of_all in ids), strict=True)):
-            if room is None or sum(lengths) <= room:
+        rows, side = [], self.truncation_side
+        for sample, lengths in enumerate(lengths_of_samples):
+            if sum(lengths) <= room:
                 rows.append(Row(sample, tuple((0, length) for length in lengths)))
                 continue
-            first, second = lengths if len(lengths) == 2 else (lengths[0], None)
-            most_of_first, most_of_second = limits(first, second, room, strategy)
-            side = self.truncation_side
-            firsts = windows(first, most_of_first, stride, side)
-            if second is None:
-                of_sample = [Row(sample, (span,)) for span in firsts]
+            most = limits(lengths, room, strategy)
+            if with_overflow:
+                spans = [windows(*of_text, stride, side) for of_text in zip(lengths, most, strict=True)]
+                rows += [Row(sample, of_row) for of_row in rows_of_windows(spans)]
             else:
-                seconds = windows(second, most_of_second, stride, side)
-                of_sample = [Row(sample, spans) for spans in pairs_of_windows(firsts, seconds)]
-            rows += of_sample if with_overflow else of_sample[:1]
+                rows.append(Row(sample, tuple(kept(*of_text, side) for of_text in zip(lengths, most, strict=True))))
         return rows
 
     def _padding(
@@ -324,7 +328,7 @@ def vocabulary_of(treetok: TreeTokenizer) -> dict[str, int]:
 
 def add_special_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
     """Add the special tokens of the tokenizer to the options, under the names of their roles or as extra ones."""
-    for role, token in roles_of(treetok).items():
+    for role, token in treetok.roles.items():
         options.setdefault(f"{role}_token", token)
     extra = options.pop("additional_special_tokens", None)
     extra = options.get("extra_special_tokens") or extra or []
@@ -333,16 +337,6 @@ def add_special_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
         extra = []
     known = {str(value) for name, value in options.items() if name.endswith("_token")} | set(map(str, extra))
     options["extra_special_tokens"] = [*extra, *(token for token in treetok.special_tokens if token not in known)]
-
-
-def roles_of(treetok: TreeTokenizer) -> dict[str, str]:
-    roles = getattr(treetok, "roles", None)
-    if roles is None:
-        names = {"[PAD]": "pad", "[UNK]": "unk", "[CLS]": "cls", "[SEP]": "sep", "[MASK]": "mask"}
-        roles = {names[token]: token for token in treetok.special_tokens if token in names}
-        if "<|endoftext|>" in treetok.special_tokens:
-            roles |= {"bos": "<|endoftext|>", "eos": "<|endoftext|>"}
-    return dict(roles)
 
 
 def check_added_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
@@ -357,12 +351,6 @@ def check_added_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
 
 def is_wanted(asked: bool | None, default: bool) -> bool:
     return default if asked is None else asked
-
-
-def as_array(column: list[Any]) -> Any:
-    """A column as an array, from which tensors are made fast; as it is if rows differ in length."""
-    is_ragged = bool(column) and isinstance(column[0], list) and len(set(map(len, column))) > 1
-    return column if is_ragged or not column else np.array(column, dtype=np.int64)
 
 
 class TreeTokConfig(PreTrainedConfig):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from treetok.errors import TreetokError
@@ -10,6 +11,17 @@ Strategy = Literal["longest_first", "only_first", "only_second"]
 Side = Literal["left", "right"]
 # Tokens start to end of a sequence.
 Span = tuple[int, int]
+
+
+def kept(length: int, most: int, side: Side) -> Span:
+    """What is kept of a sequence; `side` is where tokens are removed.
+
+    >>> kept(10, 4, "right"), kept(10, 4, "left")
+    ((0, 4), (6, 10))
+    """
+    if length <= most:
+        return 0, length
+    return (0, most) if side == "right" else (length - most, length)
 
 
 def windows(length: int, most: int, stride: int, side: Side) -> list[Span]:
@@ -33,24 +45,27 @@ def windows(length: int, most: int, stride: int, side: Side) -> list[Span]:
     return spans if side == "right" else [(length - end, length - start) for start, end in spans]
 
 
-def limits(first: int, second: int | None, most: int, strategy: Strategy) -> tuple[int, int]:
-    """How many tokens of each sequence may stay, if `most` may in total. `second` is None if there is only one.
+def limits(lengths: Sequence[int], most: int, strategy: Strategy) -> tuple[int, ...]:
+    """How many tokens of a text or of each text of a pair may stay, if there is room for `most` in total, which are
+    fewer than there are.
 
-    >>> limits(10, 3, 8, "longest_first"), limits(10, 3, 8, "only_first"), limits(10, 9, 8, "longest_first")
+    >>> limits([10, 3], 8, "longest_first"), limits([10, 3], 8, "only_first"), limits([10, 9], 8, "longest_first")
     ((5, 3), (5, 3), (4, 4))
     """
-    if second is None:
+    if len(lengths) == 1:
         if strategy == "only_second":
             raise TreetokError("truncation='only_second' needs a pair of texts")
-        return most, 0
-    remove = first + second - most
-    if remove <= 0 or most <= 0:
-        return (first, second) if remove <= 0 else (0, 0)
+        return (most,)
+    if most == 0:
+        return 0, 0
+    first, second = lengths
     if strategy == "longest_first":
-        shorter, longer = min(first, second), max(min(first, second), most - min(first, second))
+        shorter = min(first, second)
+        longer = max(shorter, most - shorter)
         if shorter + longer > most:
             shorter, longer = most // 2, most - most // 2
         return (shorter, longer) if first <= second else (longer, shorter)
+    remove = first + second - most
     length, name = (first, "first") if strategy == "only_first" else (second, "second")
     if length <= remove:
         raise TreetokError(
@@ -60,8 +75,11 @@ def limits(first: int, second: int | None, most: int, strategy: Strategy) -> tup
     return (first - remove, second) if strategy == "only_first" else (first, second - remove)
 
 
-def pairs_of_windows(firsts: list[Span], seconds: list[Span]) -> list[tuple[Span, Span]]:
-    """All pairs of windows: what is kept of both, then the rest in the order of the tokenizers library."""
-    kept = [(firsts[0], seconds[0])]
-    rest = [(first, second) for first in firsts[1:] for second in seconds]
-    return kept + rest + [(firsts[0], second) for second in seconds[1:]]
+def rows_of_windows(windows_of_texts: Sequence[list[Span]]) -> list[tuple[Span, ...]]:
+    """All combinations of the windows of two texts: what is kept of both, then the others in the order of the tokenizers
+    library. Of one text, its windows."""
+    if len(windows_of_texts) == 1:
+        return [(span,) for span in windows_of_texts[0]]
+    firsts, seconds = windows_of_texts
+    overflow_of_first = [(first, second) for first in firsts[1:] for second in seconds]
+    return [(firsts[0], seconds[0]), *overflow_of_first, *((firsts[0], second) for second in seconds[1:])]
