@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from conftest import ROOT
 from treetok import TreeTokenizer, TreetokError
+from treetok.reference_encoder import ReferenceEncoder
 from treetok.text.uncased import NORMAL_CHARACTERS
 
 encodable = st.text(st.characters(exclude_categories=["Cs"]))
@@ -109,6 +110,29 @@ def test_bytes_of_one_character_share_its_offsets(lossless):
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
+@given(st.lists(encodable | mixed_scripts | st.just("one<|endoftext|> two[SEP]three"), max_size=4))
+def test_words_of_tokens(profile, request, texts):
+    """Each token has the number of its word; the tokens of a word are those of the word by itself."""
+    tokenizer = request.getfixturevalue(profile)
+    encodings = tokenizer.encode_batch_with_offsets(iter(texts), threads=2, allowed_special="all")
+    assert encodings == [tokenizer.encode_with_offsets(text, allowed_special="all") for text in texts]
+    flat = tokenizer.encode_flat_with_offsets(texts, allowed_special="all")
+    assert flat.ids.tolist() == [token_id for encoding in encodings for token_id in encoding.ids]
+    specials = set(tokenizer.special_tokens.values()) - {tokenizer.token_to_id("[UNK]")}
+    for encoding in encodings:
+        assert [word is None for word in encoding.word_ids] == [number in specials for number in encoding.ids]
+    for text, encoding in zip(texts, tokenizer.encode_batch_with_offsets(texts), strict=True):
+        words = tokenizer.state.text_profile.split(text)
+        assert len(encoding) == len(encoding.word_ids)
+        for number, word in enumerate(words):
+            of_word = [
+                token_id for token_id, at in zip(encoding.ids, encoding.word_ids, strict=True) if at == number
+            ]
+            pieces = ReferenceEncoder(tokenizer.state).pieces(word)
+            assert of_word == [token_id for piece in pieces for token_id in tokenizer._table.ids_of_piece(piece)]
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
 @pytest.mark.parametrize("text", ["a\ud800", "\udfff"])
 def test_lone_surrogates_are_refused(profile, text, request):
     tokenizer = request.getfixturevalue(profile)
@@ -117,6 +141,11 @@ def test_lone_surrogates_are_refused(profile, text, request):
             method(text)
     with pytest.raises(TreetokError, match="lone surrogate"):
         tokenizer.encode_batch(["fine", text])
+    for method in (tokenizer.encode_batch, tokenizer.encode_flat, tokenizer.encode_batch_with_offsets):
+        with pytest.raises(TreetokError, match=r"texts\[1\]: the text has a lone surrogate"):
+            method(["fine", text], threads=2)
+        with pytest.raises(TreetokError, match=r"texts\[2\]: text must be str, not int"):
+            method(["fine", "", 5])
 
 
 def test_case_is_kept_and_trees_are_not_changed_by_it(lossless):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
+from treetok.encoding import Encoding, FlatEncoding
 from treetok.errors import TreetokError, whole_number
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
@@ -27,19 +28,6 @@ from treetok.tree import Tree, join_scores
 MOST_THREADS = 1024
 
 AllowedSpecial = Iterable[str] | Literal["all"]
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """Ids, the text of each token, and its (start, end) offsets in the input, end exclusive.
-
-    In the lossless profile the slices concatenate to the input: when a character is encoded as several bytes, the
-    first byte has the character's offsets and the others are empty spans after it.
-    """
-
-    ids: list[int]
-    tokens: list[str]
-    offsets: list[tuple[int, int]]
 
 
 class TreeTokenizer:
@@ -205,7 +193,7 @@ class TreeTokenizer:
         try:
             return self._encoder.encode(text, specials)  # type: ignore[no-any-return]
         except (TypeError, ValueError) as error:
-            raise explained(error, [text]) from None
+            raise explained(error, text) from None
 
     def encode_batch(
         self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
@@ -214,8 +202,8 @@ class TreeTokenizer:
         texts, threads, specials = self._batch(texts, threads, allowed_special)
         try:
             return self._encoder.encode_batch(texts, threads, specials)  # type: ignore[no-any-return]
-        except (TypeError, ValueError) as error:
-            raise explained(error, texts) from None
+        except (TypeError, ValueError, TreetokError) as error:
+            raise explained_in_batch(error, texts) from None
 
     def encode_flat(
         self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
@@ -224,8 +212,8 @@ class TreeTokenizer:
         texts, threads, specials = self._batch(texts, threads, allowed_special)
         try:
             return self._encoder.encode_flat(texts, threads, specials)  # type: ignore[no-any-return]
-        except (TypeError, ValueError) as error:
-            raise explained(error, texts) from None
+        except (TypeError, ValueError, TreetokError) as error:
+            raise explained_in_batch(error, texts) from None
 
     def encode_files(
         self,
@@ -259,14 +247,34 @@ class TreeTokenizer:
         )
 
     def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
-        """Ids, tokens and character offsets into the input."""
+        """Ids, tokens, character offsets into the input, and the number of each token's word.
+
+        >>> TreeTokenizer.load("en").encode_with_offsets("the windsurfers").word_ids
+        [0, 1, 1, 1, 1]
+        """
         specials = self._specials(allowed_special) if allowed_special else None
         try:
-            ids, offsets = self._encoder.encode_with_offsets(text, specials)
+            arrays = self._encoder.encode_with_offsets([text], 1, specials)
         except (TypeError, ValueError) as error:
-            raise explained(error, [text]) from None
-        names = self._table.names
-        return Encoding(ids, [names[token_id] for token_id in ids], offsets)
+            raise explained(error, text) from None
+        return next(FlatEncoding(*arrays).encodings(self._table.names))
+
+    def encode_batch_with_offsets(
+        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> list[Encoding]:
+        """The same for a batch of texts, divided among `threads` (one if None)."""
+        flat = self.encode_flat_with_offsets(texts, threads=threads, allowed_special=allowed_special)
+        return list(flat.encodings(self._table.names))
+
+    def encode_flat_with_offsets(
+        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> FlatEncoding:
+        """The same in arrays over the tokens of all texts, without a Python object for each."""
+        texts, threads, specials = self._batch(texts, threads, allowed_special)
+        try:
+            return FlatEncoding(*self._encoder.encode_with_offsets(texts, threads, specials))
+        except (TypeError, ValueError, TreetokError) as error:
+            raise explained_in_batch(error, texts) from None
 
     def tokenize(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[str]:
         """The text of each token; bytes of characters outside the vocabulary are written <0x80> to <0xFF>, markers
@@ -379,8 +387,20 @@ def checked_threads(threads: int | None) -> int:
     return 1 if threads is None else min(whole_number("threads", threads, least=1), MOST_THREADS)
 
 
-def explained(error: Exception, texts: Iterable[object]) -> TreetokError:
+def explained(error: Exception, text: object) -> TreetokError:
     """The error that a text at fault causes; the native core only notices it."""
-    for text in texts:
+    try:
         check_encodable(text)  # type: ignore[arg-type]
+    except TreetokError as reason:
+        return reason
+    return TreetokError(str(error))
+
+
+def explained_in_batch(error: Exception, texts: Iterable[object]) -> TreetokError:
+    """The same, with the number of the text in its batch."""
+    for number, text in enumerate(texts):
+        try:
+            check_encodable(text)  # type: ignore[arg-type]
+        except TreetokError as reason:
+            return TreetokError(f"texts[{number}]: {reason}")
     return TreetokError(str(error))
