@@ -1,5 +1,5 @@
-"""TreeTok in transformers. Importing this registers the class: `AutoTokenizer.from_pretrained(directory)` then loads
-any directory that `TreeTokenizer.save` wrote."""
+"""TreeTok in transformers. Once this is imported, `AutoTokenizer.from_pretrained(directory)` loads any directory
+that `TreeTokenizer.save` wrote."""
 
 from treetok.hf.tokenizer import TreeTokTokenizer
 

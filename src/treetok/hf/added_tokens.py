@@ -30,7 +30,9 @@ class AddedTokens:
         self._lengths: dict[str, list[int]] = {}
         for length, first in sorted({(len(text), text[0]) for text in self._tokens}, reverse=True):
             self._lengths.setdefault(first, []).append(length)
-        self._beginnings = re.compile("[" + "".join(map(re.escape, sorted(self._lengths))) + "]") if tokens else None
+        self._beginnings = (
+            re.compile("[" + "".join(map(re.escape, sorted(self._lengths))) + "]") if tokens else None
+        )
         plain = all(
             number < vocab_size and not (token.lstrip or token.rstrip or token.single_word)
             for number, token in tokens.items()

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from treetok.hf.text_encoder import Aligned, Text, TextEncoder
+from treetok.hf.text_encoder import Text, TextEncoder
 from treetok.hf.truncation import Side, Span
 
 Value = TypeVar("Value")
@@ -21,7 +22,7 @@ NOWHERE = (0, 0)
 
 
 class Template(NamedTuple):
-    """The special tokens before, between and after one or two sequences, their type ids, and those of the sequences."""
+    """The special tokens before, between and after sequences, their type ids, and those of the sequences."""
 
     specials: list[list[int]]
     types_of_specials: list[list[int]]
@@ -118,7 +119,7 @@ class Encodings(Sequence[Encoding]):
 
     texts, ids: those of the first texts of all samples and, for pairs, those of the second.
     rows: None if they are the samples as they are, in full.
-    as_arrays: whether columns are arrays, from which tensors are made without copying, if all rows are of one length.
+    as_arrays: whether columns are arrays, for tensors, if all rows are of one length.
     """
 
     def __init__(
@@ -134,7 +135,9 @@ class Encodings(Sequence[Encoding]):
     ) -> None:
         self._encoder, self._texts, self._template, self._names_of = encoder, texts, template, names_of
         if rows is not None:
-            unpadded = [between(template.specials, cut([of_all[row.sample] for of_all in ids], row)) for row in rows]
+            unpadded = [
+                between(template.specials, cut([of_all[row.sample] for of_all in ids], row)) for row in rows
+            ]
         elif not len(template) and len(ids) == 1:
             unpadded = ids[0]
         else:
@@ -184,13 +187,8 @@ class Encodings(Sequence[Encoding]):
 
     def offsets(self) -> Any:
         specials = self._template.filled(NOWHERE)
-        unpadded = []
-        aligned: tuple[int, list[Aligned]] = (-1, [])
-        for row in self.rows:
-            # Rows of the same text follow one another.
-            if row.sample != aligned[0]:
-                aligned = (row.sample, self._aligned(row))
-            unpadded.append(between(specials, cut([text.offsets for text in aligned[1]], row)))
+        of_texts = [[text.offsets for text in self._encoder.align(texts)] for texts in self._texts]
+        unpadded = [between(specials, cut([of_all[row.sample] for of_all in of_texts], row)) for row in self.rows]
         return self._padded(unpadded, NOWHERE)
 
     def _padded(self, rows: list[list[Any]], value: Any) -> Any:
@@ -205,9 +203,10 @@ class Encodings(Sequence[Encoding]):
 
     def _encoding(self, number: int) -> Encoding:
         row, template, padding = self.rows[number], self._template, self._padding
-        aligned = self._aligned(row)
+        aligned = [self._encoder.align([texts[row.sample]])[0] for texts in self._texts]
         ids = between(template.specials, cut([text.ids for text in aligned], row))
-        sequence_ids = between(template.filled(None), row.numbers(range(len(aligned))))
+        numbers: list[int | None] = [0, 1]
+        sequence_ids = between(template.filled(None), row.numbers(numbers[: len(aligned)]))
         padded_ids = padded(ids, padding, padding.token_id if padding else 0)
         return Encoding(
             ids=padded_ids,
@@ -222,20 +221,19 @@ class Encodings(Sequence[Encoding]):
             offsets=padded(
                 between(template.filled(NOWHERE), cut([text.offsets for text in aligned], row)), padding, NOWHERE
             ),
-            word_ids=padded(between(template.filled(None), cut([text.words for text in aligned], row)), padding, None),
+            word_ids=padded(
+                between(template.filled(None), cut([text.words for text in aligned], row)), padding, None
+            ),
             sequence_ids=padded(sequence_ids, padding, None),
             n_sequences=len(aligned),
         )
 
-    @property
+    @cached_property
     def rows(self) -> list[Row]:
         if self._rows is not None:
             return self._rows
         of_samples = zip(*self._lengths_of_texts, strict=True)
         return [Row(sample, tuple((0, length) for length in lengths)) for sample, lengths in enumerate(of_samples)]
-
-    def _aligned(self, row: Row) -> list[Aligned]:
-        return [self._encoder.align(texts[row.sample]) for texts in self._texts]
 
 
 def between(specials: Sequence[list[Value]], sequences: Sequence[list[Value]]) -> list[Value]:

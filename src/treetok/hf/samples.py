@@ -14,14 +14,13 @@ from treetok.hf.text_encoder import Text
 class Samples:
     """The texts of a call: the first of each sample and, if samples are pairs, the second."""
 
-    texts: list[Sequence[Text]]
+    texts: Sequence[Sequence[Text]]
     is_batch: bool
 
     @classmethod
     def of(cls, text: Any, pair: Any, is_split_into_words: bool) -> Samples:
         """
-        A text is a string or, if `is_split_into_words`, a list of strings. A batch is a list of texts, or of pairs of
-        texts.
+        A text is a string or, if `is_split_into_words`, a list of strings. A batch is a list of texts or of pairs.
 
         >>> Samples.of("one", None, False).texts, Samples.of([("one", "two")], None, False).texts
         ([['one']], [['one'], ['two']])

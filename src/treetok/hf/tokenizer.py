@@ -20,7 +20,7 @@ from treetok.hf.truncation import kept, limits, rows_of_windows, windows
 from treetok.storage.format import HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.tokenizer import TreeTokenizer
 
-# Directories also load with `trust_remote_code=True`, where treetok is installed but nothing has imported treetok.hf.
+# Lets directories load with `trust_remote_code=True` where treetok is installed, but treetok.hf not imported.
 REMOTE_MODULE = "treetok_tokenizer"
 REMOTE_CODE = '''"""Loads this tokenizer in transformers. Needs treetok: pip install 'treetok[hf]'"""
 
@@ -36,8 +36,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
     """A TreeTokenizer in transformers.
 
     tokenizer: a TreeTokenizer, or the name or directory of one.
-    options: those of all tokenizers in transformers: special tokens, padding_side, model_max_length, chat_template and
-        so on. Special tokens are by default those of the tokenizer.
+    options: those of all tokenizers in transformers: special tokens (by default those of the tokenizer),
+        padding_side, model_max_length, chat_template and so on.
 
     >>> tok = TreeTokTokenizer("en")
     >>> tok.tokenize("The windsurfers")
@@ -53,9 +53,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
     }
     _auto_map = {"AutoTokenizer": [f"{REMOTE_MODULE}.TreeTokTokenizer", None]}  # noqa: RUF012
 
-    def __init__(
-        self, tokenizer: TreeTokenizer | str | os.PathLike[str] | None = None, **options: Any
-    ) -> None:
+    def __init__(self, tokenizer: TreeTokenizer | str | os.PathLike[str] | None = None, **options: Any) -> None:
         files = {name: options.pop(name, None) for name in (*self.vocab_files_names, *ABOUT_FILES)}
         if tokenizer is None:
             # Called by from_pretrained.
@@ -88,7 +86,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         return self.treetok.vocab_size
 
     def get_vocab(self) -> dict[str, int]:
-        return self._vocabulary | self._added_tokens_encoder
+        added: dict[str, int] = self._added_tokens_encoder
+        return self._vocabulary | added
 
     def _update_total_vocab_size(self) -> None:
         # Called whenever tokens were added.
@@ -107,7 +106,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
 
     # ---- text to ids
 
-    def tokenize(self, text: str, pair: str | None = None, add_special_tokens: bool = False, **options: Any) -> Any:
+    def tokenize(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **options: Any
+    ) -> Any:
         encoded = self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **options)
         return self.convert_ids_to_tokens(encoded["input_ids"])
 
@@ -135,8 +136,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         threads: int | None = None,
         **unused: Any,
     ) -> BatchEncoding:
-        """What `__call__` does: encodes a text, a pair, or a batch of either. The result is that of a tokenizer in Rust;
-        overflowing tokens are further rows. `threads` is for batches."""
+        """What `__call__` does: encodes a text, a pair, or a batch of either. The results are like those of
+        tokenizers in Rust; in particular, overflowing tokens are further rows. `threads` is for batches."""
         samples = Samples.of(text, text_pair, is_split_into_words)
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         encoder = self._encoder.without_added_tokens() if split else self._encoder
@@ -174,7 +175,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         if return_overflowing_tokens:
             columns["overflow_to_sample_mapping"] = [row.sample for row in encodings.rows]
         if max_length is None and self.model_max_length < LARGE_INTEGER:
-            longest = max(encodings.input_ids, key=len, default=[])
+            longest: list[int] = max(encodings.input_ids, key=len, default=[])
             self._eventual_warn_about_too_long_sequence(longest, max_length, verbose)
 
         if return_tensors is None and not samples.is_batch and not return_overflowing_tokens:
@@ -212,8 +213,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         stride: int,
         with_overflow: bool,
     ) -> list[Row] | None:
-        """What of each sample is in the output; None if it is all. `room` is how many tokens a row may have beside the
-        special tokens."""
+        """What of each sample is in the output; None if it is all. `room` is how many tokens a row may have beside
+        special ones."""
         if room is not None and room < 0:
             raise TreetokError(
                 f"max_length must be at least {len(template)}, the number of special tokens that are added"
@@ -231,7 +232,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
                 spans = [windows(*of_text, stride, side) for of_text in zip(lengths, most, strict=True)]
                 rows += [Row(sample, of_row) for of_row in rows_of_windows(spans)]
             else:
-                rows.append(Row(sample, tuple(kept(*of_text, side) for of_text in zip(lengths, most, strict=True))))
+                rows.append(
+                    Row(sample, tuple(kept(*of_text, side) for of_text in zip(lengths, most, strict=True)))
+                )
         return rows
 
     def _padding(
@@ -288,11 +291,17 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
     # ---- saving
 
     def save_pretrained(
-        self, save_directory: str | os.PathLike[str], *arguments: Any, filename_prefix: str | None = None, **options: Any
+        self,
+        save_directory: str | os.PathLike[str],
+        *arguments: Any,
+        filename_prefix: str | None = None,
+        **options: Any,
     ) -> Any:
         """Save the tokenizer with all that was set or added in transformers."""
         if filename_prefix is not None:
-            raise TreetokError("filename_prefix is not supported: the files of a TreeTok tokenizer have fixed names")
+            raise TreetokError(
+                "filename_prefix is not supported: the files of a TreeTok tokenizer have fixed names"
+            )
         self.treetok.save(save_directory)
         return super().save_pretrained(save_directory, *arguments, **options)
 

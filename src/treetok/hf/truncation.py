@@ -1,4 +1,4 @@
-"""Which tokens of a text, or of a pair of texts, are kept when there are too many: what the tokenizers library does."""
+"""Which tokens of a text or of a pair are kept when there are too many: the same as in the tokenizers library."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def kept(length: int, most: int, side: Side) -> Span:
 
 
 def windows(length: int, most: int, stride: int, side: Side) -> list[Span]:
-    """Spans of at most `most` tokens that cover a sequence; two neighbours share `stride` tokens. The first is what
-    is kept, the others are the overflow.
+    """Spans of at most `most` tokens that cover a sequence; neighbours share `stride` tokens. The first is what is
+    kept, the others are the overflow.
 
     >>> windows(10, 4, 1, "right")
     [(0, 4), (3, 7), (6, 10)]
@@ -46,8 +46,8 @@ def windows(length: int, most: int, stride: int, side: Side) -> list[Span]:
 
 
 def limits(lengths: Sequence[int], most: int, strategy: Strategy) -> tuple[int, ...]:
-    """How many tokens of a text or of each text of a pair may stay, if there is room for `most` in total, which are
-    fewer than there are.
+    """How many tokens of a text, or of each text of a pair, may stay if there is room for `most`, fewer than there
+    are.
 
     >>> limits([10, 3], 8, "longest_first"), limits([10, 3], 8, "only_first"), limits([10, 9], 8, "longest_first")
     ((5, 3), (5, 3), (4, 4))
@@ -76,8 +76,8 @@ def limits(lengths: Sequence[int], most: int, strategy: Strategy) -> tuple[int, 
 
 
 def rows_of_windows(windows_of_texts: Sequence[list[Span]]) -> list[tuple[Span, ...]]:
-    """All combinations of the windows of two texts: what is kept of both, then the others in the order of the tokenizers
-    library. Of one text, its windows."""
+    """All combinations of the windows of two texts: what is kept of both, then the others in the order that the
+    tokenizers library has. Of one text, its windows."""
     if len(windows_of_texts) == 1:
         return [(span,) for span in windows_of_texts[0]]
     firsts, seconds = windows_of_texts

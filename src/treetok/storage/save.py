@@ -16,8 +16,8 @@ from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, P
 from treetok.storage.vocab_tsv import escape_token
 from treetok.tokenizer_state import TokenizerState
 
-# What `treetok.hf` needs to be found by transformers. With no list of added tokens, transformers would look for one
-# in files of older versions.
+# Lets transformers find the class in `treetok.hf`. Without a list of added tokens, it would look for one in files
+# of its older versions.
 TRANSFORMERS_CONFIG = {"added_tokens_decoder": {}, "tokenizer_class": "TreeTokTokenizer"}
 
 
