@@ -205,8 +205,9 @@ class Encodings(Sequence[Encoding]):
         row, template, padding = self.rows[number], self._template, self._padding
         aligned = [self._encoder.align([texts[row.sample]])[0] for texts in self._texts]
         ids = between(template.specials, cut([text.ids for text in aligned], row))
+        nothing: list[list[int | None]] = template.filled(None)
         numbers: list[int | None] = [0, 1]
-        sequence_ids = between(template.filled(None), row.numbers(numbers[: len(aligned)]))
+        sequence_ids = between(nothing, row.numbers(numbers[: len(aligned)]))
         padded_ids = padded(ids, padding, padding.token_id if padding else 0)
         return Encoding(
             ids=padded_ids,
@@ -221,9 +222,7 @@ class Encodings(Sequence[Encoding]):
             offsets=padded(
                 between(template.filled(NOWHERE), cut([text.offsets for text in aligned], row)), padding, NOWHERE
             ),
-            word_ids=padded(
-                between(template.filled(None), cut([text.words for text in aligned], row)), padding, None
-            ),
+            word_ids=padded(between(nothing, cut([text.words for text in aligned], row)), padding, None),
             sequence_ids=padded(sequence_ids, padding, None),
             n_sequences=len(aligned),
         )

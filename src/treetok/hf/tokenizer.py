@@ -60,7 +60,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
             head = files["treetok_file"]
             tokenizer = Path(head).parent if head else Path(options.get("name_or_path") or HEAD)
         self.treetok = tokenizer if isinstance(tokenizer, TreeTokenizer) else TreeTokenizer.load(tokenizer)
-        self._vocabulary = vocabulary_of(self.treetok)
+        if len(self._vocabulary) < self.treetok.vocab_size:
+            raise TreetokError("two tokens have the same name, which transformers does not allow")
         add_special_tokens(options, self.treetok)
         check_added_tokens(options, self.treetok)
         has_frame = options.get("cls_token") is not None and options.get("sep_token") is not None
@@ -84,6 +85,11 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
     def vocab_size(self) -> int:
         """The number of tokens, without those that were added in transformers."""
         return self.treetok.vocab_size
+
+    @property
+    def _vocabulary(self) -> dict[str, int]:
+        # Not an attribute: it would be pickled.
+        return self.treetok.state.table.id_of_name
 
     def get_vocab(self) -> dict[str, int]:
         added: dict[str, int] = self._added_tokens_encoder
@@ -328,13 +334,6 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         """Nothing to do: the module is registered when it is imported, and its source need not be copied."""
 
 
-def vocabulary_of(treetok: TreeTokenizer) -> dict[str, int]:
-    vocabulary = treetok.state.table.id_of_name
-    if len(vocabulary) < treetok.vocab_size:
-        raise TreetokError("two tokens of this tokenizer have the same name, which transformers does not allow")
-    return vocabulary
-
-
 def add_special_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
     """Add the special tokens of the tokenizer to the options, under the names of their roles or as extra ones."""
     for role, token in treetok.roles.items():
@@ -344,7 +343,8 @@ def add_special_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
     if isinstance(extra, dict):
         options["model_specific_special_tokens"] = options.get("model_specific_special_tokens", {}) | extra
         extra = []
-    known = {str(value) for name, value in options.items() if name.endswith("_token")} | set(map(str, extra))
+    known = {str(value) for name, value in options.items() if name.endswith("_token")}
+    known.update(map(str, (*extra, *options.get("added_tokens_decoder", {}).values())))
     options["extra_special_tokens"] = [*extra, *(token for token in treetok.special_tokens if token not in known)]
 
 
