@@ -341,11 +341,50 @@ def test_stream_gives_the_same_text(lossless, text):
     assert stream.finish() == ""
 
 
-@given(st.lists(st.integers(0, 1499)))
-def test_any_ids_decode_and_stream_alike(lossless, uncased, ids):
-    for tokenizer in (lossless, uncased):
-        stream = tokenizer.decode_stream()
-        assert "".join(map(stream.step, ids)) + stream.finish() == tokenizer.decode(ids)
+def ids_in_parts(tokenizer):
+    """Any ids, often special tokens, markers and bytes, which are halves of characters, in parts of any length."""
+    table = tokenizer.state.table
+    strange = [*table.special_tokens.values(), *table.marker_of_id, *table.id_of_byte.values()]
+    # What markers change.
+    words = [number for number, name in enumerate(table.names) if name.startswith(" ")]
+    some = st.sampled_from(strange + words) | st.integers(0, len(table) - 1)
+    of_text = encodable.map(tokenizer.encode)
+    return st.lists(st.lists(some, max_size=6) | of_text, max_size=8)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+@given(st.data())
+def test_any_ids_decode_and_stream_alike(profile, skip, request, data):
+    tokenizer = request.getfixturevalue(profile)
+    parts = data.draw(ids_in_parts(tokenizer))
+    ids = [token_id for part in parts for token_id in part]
+    expected = tokenizer.decode(ids, skip_special_tokens=skip)
+    stream = tokenizer.decode_stream(skip_special_tokens=skip)
+    # A stream that is finished begins anew.
+    for _ in range(2):
+        assert "".join(map(stream.step, ids)) + stream.finish() == expected
+        assert "".join(map(stream.extend, parts)) + stream.finish() == expected
+
+
+@given(st.data())
+def test_what_is_streamed_is_never_taken_back(lossless, data):
+    """What is there after each id is the beginning of all that comes later, and has no half character."""
+    text = data.draw(encodable | mixed_scripts)
+    stream, so_far = lossless.decode_stream(), ""
+    for token_id in lossless.encode(text):
+        so_far += stream.step(token_id)
+        assert text.startswith(so_far)
+    assert so_far == text
+
+
+def test_a_stream_refuses_ids_that_are_none_and_goes_on(lossless):
+    ids = lossless.encode("a東b")
+    stream = lossless.decode_stream()
+    first = stream.extend(ids[:2])
+    with pytest.raises(TreetokError, match="token id 1500 is out of range"):
+        stream.extend([ids[2], 1500])
+    assert first + stream.extend(ids[2:]) == "a東b"
 
 
 def test_stream_holds_back_only_what_is_unfinished(lossless):

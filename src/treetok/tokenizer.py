@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from treetok.errors import TreetokError, whole_number
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
-from treetok.sources import TreeSource
+from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles
 from treetok.text import check_encodable
 from treetok.token_table import TokenTable, check_entries
@@ -46,8 +46,24 @@ class TreeTokenizer:
         self._encoder: Any = native_encoder(state) or ReferenceEncoder(state)
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerState]]:
-        # `replace` drops cached properties.
-        return TreeTokenizer, (replace(self.state),)
+        return TreeTokenizer, (self.state,)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both do the same to every text: what they consist of is equal."""
+        if not isinstance(other, TreeTokenizer):
+            return NotImplemented
+        mine, others = self.state, other.state
+        if mine is others:
+            return True
+        is_plain = isinstance(mine.source, CountTrees | ParserTrees)
+        same_trees = type(mine.source) is type(others.source) if is_plain else mine.source == others.source
+        return type(mine) is type(others) and same_trees and mine.sha256 == others.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.state.sha256)
+
+    def __len__(self) -> int:
+        return self.vocab_size
 
     def __repr__(self) -> str:
         return f"<TreeTokenizer: {self.profile}, {self.vocab_size} tokens, {self.known_words} known words>"
@@ -177,7 +193,38 @@ class TreeTokenizer:
         """The text of a token; bytes are written <0x80> to <0xFF>, markers <join>, <cap> and <upper>."""
         return self._table.names[self._table.checked_id(token_id)]
 
+    def get_vocab(self) -> dict[str, int]:
+        """All tokens, special ones included, and their ids."""
+        return dict(self._table.id_of_name)
+
     # ---- encoding
+
+    @overload
+    def __call__(self, text: str) -> list[int]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, text: Mapping[str, Any]) -> dict[str, Any]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, text: Iterable[str]) -> list[list[int]]: ...
+    def __call__(self, text: Any) -> Any:
+        """`encode` for a text, `encode_batch` for a list of texts.
+
+        Rows and batches of a dataset are mappings from columns. From the column `text`, a column `input_ids` is
+        made, so that `dataset.map(tok, batched=True)` works.
+
+        >>> tok = TreeTokenizer.load("en")
+        >>> tok("windsurfing") == tok.encode("windsurfing"), tok(["a", "b"]) == tok.encode_batch(["a", "b"])
+        (True, True)
+        >>> tok({"text": ["a", "b"]}) == {"input_ids": tok(["a", "b"])}
+        True
+        """
+        if isinstance(text, Mapping):
+            if "text" not in text:
+                raise TreetokError(
+                    f"there is no column 'text' among {', '.join(map(repr, text))}: to encode another one, use"
+                    " dataset.map(lambda batch: {'input_ids': tok.encode_batch(batch[COLUMN])}, batched=True)"
+                )
+            return {"input_ids": self(text["text"])}
+        return self.encode(text) if isinstance(text, str) else self.encode_batch(text)
 
     def encode(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[int]:
         """Encode a text as ids.
@@ -206,14 +253,48 @@ class TreeTokenizer:
             raise explained_in_batch(error, texts) from None
 
     def encode_flat(
-        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-        """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]]."""
+        self,
+        texts: Iterable[str],
+        *,
+        threads: int | None = None,
+        allowed_special: AllowedSpecial = (),
+        dtype: npt.DTypeLike = np.uint32,
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]].
+
+        dtype: of the ids. With signed integers (int64, int32), the offsets are int64 instead of uint64, so that
+            PyTorch takes both.
+        """
+        kind = integers_for(dtype, self.vocab_size)
         texts, threads, specials = self._batch(texts, threads, allowed_special)
         try:
-            return self._encoder.encode_flat(texts, threads, specials)  # type: ignore[no-any-return]
+            ids, offsets = self._encoder.encode_flat(texts, threads, specials)
         except (TypeError, ValueError, TreetokError) as error:
             raise explained_in_batch(error, texts) from None
+        # Ids are below 2**31, so that nothing is copied for int32 and the offsets.
+        ids = ids.view(kind) if kind == np.int32 else ids.astype(kind, copy=False)
+        return ids, offsets.view(np.int64) if kind.kind == "i" else offsets
+
+    @overload
+    def count_tokens(  # type: ignore[overload-overlap]
+        self, text: str, *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> int: ...
+    @overload
+    def count_tokens(
+        self, text: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> list[int]: ...
+    def count_tokens(
+        self, text: str | Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> int | list[int]:
+        """The number of tokens of a text, or of each of several texts, without making lists of ids.
+
+        >>> TreeTokenizer.load("en").count_tokens(["windsurfing", ""])
+        [3, 0]
+        """
+        is_one = isinstance(text, str)
+        _, offsets = self.encode_flat([text] if is_one else text, threads=threads, allowed_special=allowed_special)  # type: ignore[list-item]
+        counts: list[int] = np.diff(offsets).tolist()
+        return counts[0] if is_one else counts
 
     def encode_files(
         self,
@@ -306,15 +387,17 @@ class TreeTokenizer:
             raise TreetokError(f"a batch must be a list of lists of ids, not {type(batch).__name__}")
         return [self.decode(ids, skip_special_tokens=skip_special_tokens) for ids in batch]
 
-    def decode_stream(self) -> DecodeStream:
-        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id.
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id,
+        `.extend(ids)` that completed by several.
 
         >>> tok = TreeTokenizer.load("en")
         >>> stream = tok.decode_stream()
         >>> "".join(map(stream.step, tok.encode("née 東"))) + stream.finish()
         'née 東'
         """
-        return DecodeStream(self._table, self._profile.separator)
+        skipped = self.state.special_tokens.values() if skip_special_tokens else ()
+        return DecodeStream(self._table, self._profile.separator, skipped)
 
     # ---- words
 
@@ -385,6 +468,20 @@ def checked_threads(threads: int | None) -> int:
     (1, 2, True)
     """
     return 1 if threads is None else min(whole_number("threads", threads, least=1), MOST_THREADS)
+
+
+def integers_for(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
+    """
+    >>> integers_for("int32", 32_000)
+    dtype('int32')
+    """
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind.kind not in "iu" or np.iinfo(kind).max < vocab_size - 1:
+        raise TreetokError(f"ids below {vocab_size} need a type such as int64, int32 or uint32, not {dtype}")
+    return kind
 
 
 def explained(error: Exception, text: object) -> TreetokError:
