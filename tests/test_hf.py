@@ -348,6 +348,7 @@ def test_truncation_that_cannot_be(bert_like):
         bert_like(long, truncation="only_second", max_length=9)
     with pytest.raises(TreetokError, match="max_length must be at least 2"):
         bert_like(long, truncation=True, max_length=1)
+    assert bert_like.decode(bert_like(long, truncation=True, max_length=2)["input_ids"]) == "[CLS] [SEP]"
     with pytest.raises(TreetokError, match="stride must be less than the 3 tokens"):
         bert_like(long, truncation=True, max_length=5, stride=3, return_overflowing_tokens=True)
 

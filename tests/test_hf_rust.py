@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, processors
 from transformers import PreTrainedTokenizerFast
@@ -43,7 +43,7 @@ def test_batches_are_laid_out_as_in_rust(data, name, request):
     truncation = data.draw(st.sampled_from([False, "longest_first", "only_first", "only_second"]))
     options = {
         "truncation": truncation,
-        "max_length": data.draw(st.integers(3, 20), "max_length") if truncation else None,
+        "max_length": data.draw(st.integers(4, 20), "max_length") if truncation else None,
         "padding": data.draw(st.sampled_from([False, True, "max_length"]))
         if truncation
         else data.draw(st.booleans()),
@@ -116,13 +116,15 @@ def adapter(request, name) -> TreeTokTokenizer:
     return TreeTokTokenizer(request.getfixturevalue(name))
 
 
-CHARACTERS = st.text(alphabet="ab< \n", min_size=1, max_size=4)
+# Where tokens begin or end with white space, those of Rust may overlap.
+ADDED = st.text(alphabet="ab< \n", min_size=1, max_size=4).map(str.strip).filter(bool)
 
 
 @given(
-    st.lists(st.tuples(CHARACTERS.filter(str.strip), st.booleans(), st.booleans(), st.booleans()), max_size=4),
+    st.lists(st.tuples(ADDED, st.booleans(), st.booleans(), st.booleans()), max_size=4),
     st.text(alphabet="ab< \n", max_size=12),
 )
+@example([("b", False, False, False), ("b<", False, False, False)], "b")
 def test_added_tokens_are_found_as_in_rust(tokens, text):
     rust = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     rust.add_tokens(

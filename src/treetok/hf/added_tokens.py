@@ -59,24 +59,27 @@ class AddedTokens:
         return parts
 
     def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
-        done = 0
+        done = searched = 0
         for beginning in self._beginnings.finditer(text) if self._beginnings else ():
             start = beginning.start()
-            if start < done:
+            end = start + self._longest(text, start)
+            if start < searched or start == end:
                 continue
-            for length in self._lengths[text[start]]:
-                end = start + length
-                found = self._tokens.get(text[start:end])
-                if found is None or (found[1].single_word and is_inside_word(text, start, end)):
-                    continue
-                number, token = found
-                while token.lstrip and start > done and text[start - 1].isspace():
-                    start -= 1
-                while token.rstrip and end < len(text) and text[end].isspace():
-                    end += 1
-                yield start, end, number
-                done = end
-                break
+            searched = end
+            number, token = self._tokens[text[start:end]]
+            if token.single_word and is_inside_word(text, start, end):
+                continue
+            while token.lstrip and start > done and text[start - 1].isspace():
+                start -= 1
+            while token.rstrip and end < len(text) and text[end].isspace():
+                end += 1
+            yield start, end, number
+            done = searched = end
+
+    def _longest(self, text: str, start: int) -> int:
+        """The length of the longest token here, or 0."""
+        fitting = (length for length in self._lengths[text[start]] if start + length <= len(text))
+        return next((length for length in fitting if text[start : start + length] in self._tokens), 0)
 
 
 def is_inside_word(text: str, start: int, end: int) -> bool:

@@ -36,7 +36,7 @@ def windows(length: int, most: int, stride: int, side: Side) -> list[Span]:
     if length <= most:
         return [(0, length)]
     if most == 0:
-        return [(0, 0), (0, length)]
+        return [(0, 0)]
     if stride >= most:
         raise TreetokError(
             f"stride must be less than the {most} tokens that max_length leaves for the text, not {stride}"
