@@ -1,8 +1,10 @@
 """`datasets.map` with the adapter for transformers: in several processes, and cached."""
 
+import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import datasets
 import multiprocess
@@ -10,6 +12,7 @@ import pytest
 from datasets.fingerprint import Hasher
 from transformers import AutoTokenizer
 
+from conftest import ROOT
 from hf_workers import Encode
 from treetok.hf import TreeTokTokenizer
 
