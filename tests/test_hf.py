@@ -119,6 +119,11 @@ def test_added_tokens_in_text(lossless, text, space):
     assert "<|x|>" not in without or "<|x|>" not in text
 
 
+def test_strings_of_tokens_and_words(tok, bert_like):
+    assert tok.convert_tokens_to_string(["no such token", " the", "<0xC3>", "<0xA9>"]) == "no such token theé"
+    assert bert_like.convert_tokens_to_string(["the", "windsurfers"]) == "the windsurfers"
+
+
 def test_many_added_tokens_are_found(tok):
     names = [f"<extra{number}>" for number in range(3000)]
     assert tok.add_tokens(names) == 3000
@@ -333,9 +338,6 @@ def test_bad_ids(tok):
     for bad in (len(tok), -1, "one", 1.5):
         with pytest.raises(TreetokError, match="token id"):
             tok.decode([bad])
-    with pytest.raises(TreetokError, match="is not a token"):
-        tok.unk_token = None
-        tok.convert_tokens_to_string(["no such token"])
 
 
 def test_truncation_that_cannot_be(bert_like):

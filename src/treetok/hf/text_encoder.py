@@ -74,6 +74,10 @@ class TextEncoder:
         parts_of_texts, ordinary = self._split(texts)
         encoded = iter(self.treetok.encode_batch_with_offsets(ordinary, threads=threads))
         for parts in parts_of_texts:
+            if len(parts) == 1 and parts[0].token_id is None:
+                encoding = next(encoded)
+                yield Aligned(encoding.ids, encoding.offsets, encoding.word_ids)
+                continue
             aligned = Aligned([], [], [])
             words = 0
             for start, end, number in parts:

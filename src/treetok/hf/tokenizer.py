@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -283,16 +283,18 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
                 if token_id not in self._added_tokens_decoder:
                     raise TreetokError(f"token id {token_id} is out of range: ids run from 0 to {len(self) - 1}")
                 parts.append(self._added_tokens_decoder[token_id].content)
-        return self.treetok.state.text_profile.separator.join(parts)
+        return self._separator.join(parts)
+
+    @property
+    def _separator(self) -> str:
+        return self.treetok.state.text_profile.separator
 
     def convert_tokens_to_string(self, tokens: Iterable[str]) -> str:
-        ids = []
-        for token in tokens:
-            token_id = self._convert_token_to_id_with_added_voc(token)
-            if token_id is None:
-                raise TreetokError(f"{token!r} is not a token of this tokenizer")
-            ids.append(token_id)
-        return self._text_of(ids)
+        """Strings that are no tokens are kept: pipelines join words that they have put together from tokens."""
+        ids = [self._added_tokens_encoder.get(token, self._vocabulary.get(token, token)) for token in tokens]
+        parts = groupby(ids, lambda part: isinstance(part, str))
+        texts = [list(group) if is_text else [self._text_of(list(group))] for is_text, group in parts]
+        return self._separator.join(chain.from_iterable(texts))
 
     # ---- saving
 
