@@ -222,6 +222,27 @@ class Encoder {
     });
   }
 
+  // The same with dropout: `text_number` is the place of the text in its batch.
+  void encode_sampled(Worker& worker, const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
+                      const Dropout& dropout, std::uint64_t text_number, IdBuffer& ids) const {
+    std::uint64_t word_number = 0;
+    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+      if (special) {
+        ids.append(&special->id, 1);
+        return;
+      }
+      if (is_uncased(profile_)) {
+        worker.normal.clear();
+        normalise_uncased(part, size, worker.normal);
+        part = reinterpret_cast<const Byte*>(worker.normal.data());
+        size = worker.normal.size();
+      }
+      split_words(profile_, part, size, [&](const Byte* word, std::size_t bytes_of_word) {
+        sample_word(worker, word, bytes_of_word, dropout.of_word(text_number, word_number++), ids);
+      });
+    });
+  }
+
   // The pieces of a word as a profile splits it, by where they begin and end in its bytes.
   Cuts cuts_of_word(Worker& worker, const Byte* word, std::size_t bytes) const {
     score(worker, word, bytes);
@@ -361,6 +382,25 @@ class Encoder {
       learn(worker, key, word, size);
       ids.append(worker.ids.data(), worker.ids.size());
     }
+  }
+
+  void sample_word(Worker& worker, const Byte* word, std::size_t bytes, const DeclineSome& declines,
+                   IdBuffer& ids) const {
+    // A word that is a token needs no tree, unless it is declined.
+    const std::string_view string(reinterpret_cast<const char*>(word), bytes);
+    const std::size_t characters = count_characters(word, bytes);
+    const Piece* whole = vocabulary_.find(string, false);
+    if (whole && (characters == 1 || !declines(0, characters))) {
+      ids.append(&whole->id, 1);
+      return;
+    }
+    score(worker, word, bytes);
+    const Cuts cuts = segmenter_.cut(worker.word, declines);
+    worker.ids.clear();
+    for (std::size_t i = 0; i < cuts.pieces; ++i) {
+      vocabulary_.append_ids(worker.word.span(cuts.at[i], cuts.at[i + 1]), worker.ids);
+    }
+    ids.append(worker.ids.data(), worker.ids.size());
   }
 
   // The ids of a word that is not in the table: in `worker.ids`.

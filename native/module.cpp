@@ -165,16 +165,14 @@ class PyEncoder {
   }
 
   nb::object encode_batch(nb::list texts, std::size_t threads, nb::object pairs) const {
-    const Encoded encoded = encode_texts(texts, threads, pairs);
-    const NoGarbageCollection lists_only;
-    nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
-    if (!lists.is_valid()) throw nb::python_error();
-    for (std::size_t i = 0; i < encoded.places.size(); ++i) {
-      const Place& place = encoded.places[i];
-      nb::object list = list_of(encoded.buffers[place.thread].data() + place.start, place.count);
-      PyList_SET_ITEM(lists.ptr(), Py_ssize_t(i), list.release().ptr());
-    }
-    return lists;
+    return lists_of(encode_texts(texts, threads, pairs));
+  }
+
+  // The same with dropout, whose probability is `threshold` / 2^53.
+  nb::object encode_sampled(nb::list texts, std::size_t threads, std::uint64_t threshold, std::uint64_t seed,
+                            nb::object pairs) const {
+    const Dropout dropout{threshold, seed};
+    return lists_of(encode_texts(texts, threads, pairs, nullptr, &dropout));
   }
 
   nb::object encode_flat(nb::list texts, std::size_t threads, nb::object pairs) const {
@@ -415,9 +413,21 @@ class PyEncoder {
     return nb::cast(nb::ndarray<nb::numpy, Number>(kept->data(), {kept->size()}, owner));
   }
 
+  nb::object lists_of(const Encoded& encoded) const {
+    const NoGarbageCollection lists_only;
+    nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
+    if (!lists.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < encoded.places.size(); ++i) {
+      const Place& place = encoded.places[i];
+      nb::object list = list_of(encoded.buffers[place.thread].data() + place.start, place.count);
+      PyList_SET_ITEM(lists.ptr(), Py_ssize_t(i), list.release().ptr());
+    }
+    return lists;
+  }
+
   // With `places`, also where every token is, by thread.
-  Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs,
-                       std::vector<Places>* places = nullptr) const {
+  Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs, std::vector<Places>* places = nullptr,
+                       const Dropout* dropout = nullptr) const {
     std::vector<Utf8> utf8;
     utf8.reserve(texts.size());
     std::size_t bytes = 0;
@@ -447,6 +457,8 @@ class PyEncoder {
       if (places) {
         encoder_.encode_with_offsets(workers[thread], utf8[item].bytes, utf8[item].size, specials, ids,
                                      (*places)[thread]);
+      } else if (dropout) {
+        encoder_.encode_sampled(workers[thread], utf8[item].bytes, utf8[item].size, specials, *dropout, item, ids);
       } else {
         encoder_.encode(workers[thread], utf8[item].bytes, utf8[item].size, specials, ids);
       }
@@ -479,6 +491,8 @@ NB_MODULE(_core, m) {
            "source"_a)
       .def("encode", &PyEncoder::encode, "text"_a, "specials"_a.none() = nb::none())
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
+      .def("encode_sampled", &PyEncoder::encode_sampled, "texts"_a, "threads"_a, "threshold"_a, "seed"_a,
+           "specials"_a.none() = nb::none())
       .def("encode_flat", &PyEncoder::encode_flat, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "threads"_a,
            "specials"_a.none() = nb::none())

@@ -163,8 +163,15 @@ def bad_inputs(tmp_path):
     yield ["train", empty, *out], "the corpus has no words"
     yield ["train", latin, *out], "latin.txt, line 2: byte 0xe9 is not UTF-8"
     yield ["train", good, *out, "--vocab-size", 50], "a vocabulary of 50 is too small"
-    yield ["train", good, *out, "--vocab-size", -5], "vocab_size must be a whole number"
-    yield ["train", good, *out, "--profile", "cased"], "unknown profile 'cased'"
+    yield ["train", good, *out, "--vocab-size", -5], "--vocab-size must be a whole number"
+    yield ["train", good, *out, "--vocab", "paper", "--alignment", 1], "--alignment is for --vocab compact alone"
+    yield ["train", good, *out, "--trees", "counts", "--resume"], "--resume: for neural trees alone"
+    yield ["encode", good, "--model", "en", "--threads", 0], "--threads must be a whole number of 1 or more"
+    yield ["count", good, "--model", "en", "--threads", 0], "--threads must be a whole number of 1 or more"
+    yield ["count", tmp_path / "missing.txt", "--model", "en"], "no such file"
+    yield ["count", good, latin, "--model", "en"], "latin.txt, line 2: byte 0xe9 is not UTF-8"
+    yield ["decode", "--model", "en", tmp_path / "missing.bin"], "no such file"
+    yield ["decode", "--model", "en", tmp_path / "missing.npy"], "no such file"
     yield ["train", good, *out, "--trees", "oracle"], "unknown trees 'oracle'"
     yield ["train", good, *out, "--memory-limit", "lots"], "not an amount of memory"
     yield ["train", good, "-o", good], "it is a file, not a directory"
@@ -192,7 +199,7 @@ def test_bad_input_is_one_clear_line_and_status_1(tmp_path, capsys):
         assert errors.count("\n") == 1
         assert message in errors, arguments
         tried += 1
-    assert tried == 21
+    assert tried == 28
     assert not (tmp_path / "out").exists()
 
 
@@ -254,7 +261,16 @@ def test_a_tokenizer_is_replaced_only_by_force(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["sing"], ["train"], ["train", "x"], ["encode"], ["tree", "a", "b", "--model", "en", "--svg", "x"]],
+    [
+        [],
+        ["sing"],
+        ["train"],
+        ["train", "x"],
+        ["train", "x", "-o", "y", "--profile", "cased"],
+        ["encode"],
+        ["count"],
+        ["tree", "a", "b", "--model", "en", "--svg", "x"],
+    ],
 )
 def test_wrong_usage_is_status_2(arguments):
     status, output, errors = run(*arguments)

@@ -1,5 +1,6 @@
 """What people try first on a tokenizer: calling it, its length, vocabulary, counts, equality, pickling."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli import main
 
 encodable = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -41,6 +43,20 @@ def test_vocabulary(lossless, uncased):
         # A copy: nothing that is done to it changes the tokenizer.
         vocabulary.clear()
         assert len(tokenizer.get_vocab()) == len(tokenizer)
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+def test_the_vocabulary_is_exported_for_other_tools(profile, request, tmp_path, capsys):
+    tokenizer = request.getfixturevalue(profile)
+    tokenizer.export_vocab(tmp_path / "vocab.json")
+    text = (tmp_path / "vocab.json").read_text(encoding="utf-8")
+    assert json.loads(text) == tokenizer.get_vocab()
+    assert list(json.loads(text).values()) == list(range(len(tokenizer)))
+    tokenizer.save(tmp_path / "model")
+    assert main(["vocab", str(tmp_path / "model")]) == 0
+    assert capsys.readouterr().out == text
+    with pytest.raises(TreetokError, match="cannot write"):
+        tokenizer.export_vocab(tmp_path / "no" / "vocab.json")
 
 
 @given(st.lists(encodable, max_size=4))
@@ -102,7 +118,7 @@ def test_equality_with_trees_of_an_object():
     assert one != other
 
 
-# Before and after use, and in processes that hash strings in another way: `datasets` finds its cache by these bytes.
+# Before and after use, in processes that hash strings in another way: `datasets` finds its cache by these bytes.
 PICKLE = """
 import hashlib, pickle, sys
 from treetok import TreeTokenizer

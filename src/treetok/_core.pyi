@@ -24,6 +24,9 @@ class Encoder:
     def encode_batch(
         self, texts: list[str], threads: int, specials: Specials | None = None
     ) -> list[list[int]]: ...
+    def encode_sampled(
+        self, texts: list[str], threads: int, threshold: int, seed: int, specials: Specials | None = None
+    ) -> list[list[int]]: ...
     def encode_flat(
         self, texts: list[str], threads: int, specials: Specials | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]: ...

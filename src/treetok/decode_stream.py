@@ -10,8 +10,8 @@ from treetok.token_table import TokenTable
 
 
 class DecodeStream:
-    """Decodes ids one by one or several at once. Half a character (an unfinished UTF-8 sequence) is held back until
-    it is complete, so what is returned never has to be taken back: joined, it is what `decode` returns."""
+    """Decodes ids one by one or several at once. Half a character (an unfinished UTF-8 sequence) is held back
+    until it is complete, so what is returned never has to be taken back: joined, it is what `decode` returns."""
 
     def __init__(self, table: TokenTable, separator: str, skipped_ids: Collection[int] = ()) -> None:
         self._table, self._separator, self._skipped_ids = table, separator.encode(), frozenset(skipped_ids)
@@ -24,7 +24,7 @@ class DecodeStream:
         return self.extend([token_id])
 
     def extend(self, token_ids: Iterable[int]) -> str:
-        """The text completed by these ids, possibly empty. If one of them is not the id of a token, none is used."""
+        """The text completed by these ids, possibly empty. If one is not the id of a token, none is used."""
         numbers = [self._table.checked_id(token_id) for token_id in token_ids]
         parts = []
         for number in numbers:

@@ -27,6 +27,12 @@ class Encoding:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def _repr_html_(self) -> str:
+        """Tokens as coloured spans, in notebooks."""
+        from treetok.coloured_tokens import draw_html
+
+        return draw_html(self)
+
 
 @dataclass(frozen=True, eq=False)
 class FlatEncoding:

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from treetok.sampling import Dropout
 from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
 from treetok.word_encoder import WordEncoder
@@ -82,6 +83,37 @@ class ReferenceEncoder:
                         yield token_id, start_of_part + start, start_of_part + end, number
                     number += 1
             start_of_part += len(part)
+
+    def encode_sampled(
+        self, texts: Sequence[str], threads: int, threshold: int, seed: int, specials: Specials | None = None
+    ) -> list[list[int]]:
+        """Sampled segmentations (`sampling.py`)."""
+        dropout = Dropout(threshold, seed)
+        encoded: list[list[int]] = []
+        for group in groups_of_texts(texts, CHARACTERS_AT_ONCE):
+            parts = [list(self._split(text, specials)) for text in group]
+            words_of_all = {word for of_text in parts for word in of_text if isinstance(word, str)}
+            scores = self._words.scores(sorted(words_of_all))
+            for of_text in parts:
+                ids: list[int] = []
+                number = 0
+                for word in of_text:
+                    if isinstance(word, int):
+                        ids.append(word)
+                        continue
+                    declines = dropout.of_word(len(encoded), number)
+                    ids += self._words.sampled_ids(word, scores[word], declines)
+                    number += 1
+                encoded.append(ids)
+        return encoded
+
+    def _split(self, text: str, specials: Specials | None) -> Iterator[str | int]:
+        """The words of a text, and the ids of special tokens."""
+        for part, special_id in split_at_specials(text, specials):
+            if special_id is None:
+                yield from self._profile.split(part)
+            else:
+                yield special_id
 
     def encode_utf8(self, text: bytes, threads: int) -> npt.NDArray[np.uint32]:
         """The ids of text in bytes."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
 from treetok.encoding import Encoding, FlatEncoding
-from treetok.errors import TreetokError, whole_number
+from treetok.errors import TreetokError, share, whole_number
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
+from treetok.sampling import Dropout
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles
 from treetok.text import check_encodable
@@ -194,8 +199,17 @@ class TreeTokenizer:
         return self._table.names[self._table.checked_id(token_id)]
 
     def get_vocab(self) -> dict[str, int]:
-        """All tokens, special ones included, and their ids."""
+        """All tokens, special ones included, and their ids, in the order of ids. Bytes are written <0x80> to
+        <0xFF>, markers <join>, <cap> and <upper>."""
         return dict(self._table.id_of_name)
+
+    def export_vocab(self, path: str | PathLike[str]) -> None:
+        """Write `get_vocab` as JSON, in the order of ids, for other tools."""
+        written = json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n"
+        try:
+            Path(path).write_text(written, encoding="utf-8")
+        except OSError as error:
+            raise TreetokError(f"cannot write {path}: {error.strerror or error}") from None
 
     # ---- encoding
 
@@ -226,7 +240,14 @@ class TreeTokenizer:
             return {"input_ids": self(text["text"])}
         return self.encode(text) if isinstance(text, str) else self.encode_batch(text)
 
-    def encode(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[int]:
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int | None = None,
+    ) -> list[int]:
         """Encode a text as ids.
 
         Text that looks like a special token is encoded as ordinary text unless the token is in `allowed_special`,
@@ -235,7 +256,14 @@ class TreeTokenizer:
         >>> tok = TreeTokenizer.load("en")
         >>> tok.encode("<|endoftext|>", allowed_special="all") == [tok.special_tokens["<|endoftext|>"]]
         True
+
+        dropout: the probability with which every token is declined, so that a smaller one is taken: subword
+            regularization for the training of language models. 0 is the usual encoding, 1 splits words into
+            characters. Occurrences of a word are sampled independently; a decoder gets the same text back.
+        seed: the same seed gives the same sample; None a new one in each call.
         """
+        if dropout or seed is not None:
+            return self.encode_batch([text], allowed_special=allowed_special, dropout=dropout, seed=seed)[0]
         specials = self._specials(allowed_special) if allowed_special else None
         try:
             return self._encoder.encode(text, specials)  # type: ignore[no-any-return]
@@ -243,11 +271,24 @@ class TreeTokenizer:
             raise explained(error, text) from None
 
     def encode_batch(
-        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+        self,
+        texts: Iterable[str],
+        *,
+        threads: int | None = None,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> list[list[int]]:
-        """Encode a batch of texts, divided among `threads` (one if None)."""
+        """Encode a batch of texts, divided among `threads` (one if None).
+
+        dropout, seed: as for `encode`. A sample depends on the seed, the text and its place in the batch.
+        """
+        probability, seed = checked_dropout(dropout), checked_seed(seed)
         texts, threads, specials = self._batch(texts, threads, allowed_special)
         try:
+            if probability:
+                threshold = Dropout.of(probability, seed).threshold
+                return self._encoder.encode_sampled(texts, threads, threshold, seed, specials)  # type: ignore[no-any-return]
             return self._encoder.encode_batch(texts, threads, specials)  # type: ignore[no-any-return]
         except (TypeError, ValueError, TreetokError) as error:
             raise explained_in_batch(error, texts) from None
@@ -325,6 +366,20 @@ class TreeTokenizer:
             text_column,
             checked_threads(threads),
             Progress(progress),
+        )
+
+    def count_files(
+        self,
+        files: PathLike[str] | Iterable[PathLike[str]],
+        *,
+        text_column: str = "text",
+        threads: int | None = None,
+        progress: bool | Callable[[str, int, int | None], object] = True,
+    ) -> list[TextCounts]:
+        """The numbers of tokens, words and characters of each file. Memory does not grow with the files, which may
+        be all that `encode_files` reads."""
+        return count_files(
+            self._encoder, checked_files(files), text_column, checked_threads(threads), Progress(progress)
         )
 
     def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
@@ -468,6 +523,20 @@ def checked_threads(threads: int | None) -> int:
     (1, 2, True)
     """
     return 1 if threads is None else min(whole_number("threads", threads, least=1), MOST_THREADS)
+
+
+def checked_dropout(dropout: float) -> float:
+    return 0.0 if dropout == 0 else share("dropout", dropout, may_be_one=True, may_be_zero=True)
+
+
+def checked_seed(seed: int | None) -> int:
+    """A seed of 64 bits; None is a new one."""
+    if seed is None:
+        return secrets.randbits(64)
+    number = whole_number("seed", seed, least=0)
+    if number >= 1 << 64:
+        raise TreetokError(f"seed must be below 2**64, not {number}")
+    return number
 
 
 def integers_for(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:

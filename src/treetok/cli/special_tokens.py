@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.help import HelpFormatter, examples, model_help
 from treetok.special_tokens import ROLES
 from treetok.storage.atomic import checked_target, has_file
 from treetok.storage.format import FILES, HEAD
@@ -17,17 +18,18 @@ def add_command(commands: Any) -> None:
         help="add special tokens to a tokenizer, and say what they are for",
         description="Save a tokenizer with more special tokens, whose ids follow those it has, and with other"
         " roles. Everything else stays as it is.",
-        epilog="example: treetok special-tokens en -o en-chat --add '<|user|>' --add '<|bot|>' --eos '<|end|>'",
+        epilog=examples("treetok special-tokens en -o en-chat --add '<|user|>' --add '<|bot|>' --eos '<|end|>'"),
+        formatter_class=HelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument("model", metavar="MODEL", help="name of a shipped tokenizer, or a directory")
+    parser.add_argument("model", metavar="MODEL", help=model_help())
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to save the new tokenizer")
     parser.add_argument(
         "--add", action="append", default=[], metavar="TOKEN", help="a new special token; repeatable"
     )
     parser.add_argument("--force", action="store_true", default=False, help="replace the tokenizer in DIR")
     add_roles(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def add_roles(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ tokenizer_config.json tells transformers which class to load
 MODEL_CARD.md         informational: may be edited or removed
 """
 
-from treetok.storage.load import find_directory, load_state, shared_files, shipped_names
+from treetok.storage.load import find_directory, has_own_trees, load_state, shared_files, shipped_names
 from treetok.storage.save import save_state
 
-__all__ = ["find_directory", "load_state", "save_state", "shared_files", "shipped_names"]
+__all__ = ["find_directory", "has_own_trees", "load_state", "save_state", "shared_files", "shipped_names"]

@@ -14,3 +14,5 @@ CARD = "MODEL_CARD.md"
 TRANSFORMERS = "tokenizer_config.json"
 # All but the head.
 FILES = (VOCABULARY, NGRAMS, PARSER, LEXICON, CARD)
+# Where trees come from, if that is an object that is passed when a tokenizer is loaded.
+CUSTOM = "custom"

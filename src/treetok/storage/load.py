@@ -22,7 +22,7 @@ from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.special_tokens import check_roles, default_roles
 from treetok.storage.atomic import ARRIVING, find_file
-from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.format import CARD, CUSTOM, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.tensors import read_tensors
 from treetok.storage.vocab_tsv import unescape_token
 from treetok.text import Profile, profile_named
@@ -184,7 +184,7 @@ def read_source(name: Any, contents: Mapping[str, memoryview], directory: Path) 
         return read_arrays(contents[PARSER], directory / PARSER, ParserTrees.from_arrays)
     if name in ("counts", "neural"):
         raise TreetokError(f"{directory / (NGRAMS if name == 'counts' else PARSER)} is missing")
-    if name == "custom":
+    if name == CUSTOM:
         raise TreetokError(f"{directory} was trained with a custom source of trees: pass it to load as trees=")
     raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; it may need a newer treetok")
 
@@ -231,6 +231,11 @@ def shared_files(directory: Path) -> list[Path]:
     files = read_head(find_file(directory, HEAD))["files"]
     paths = [path_of(directory, name, expected) for name, expected in files.items()]
     return [path for path in paths if path.parent.resolve() != directory.resolve()]
+
+
+def has_own_trees(directory: Path) -> bool:
+    """Whether trees of unseen words come from the tokenizer's own files, and not from an object that is passed."""
+    return read_head(find_file(directory, HEAD)).get("trees") != CUSTOM
 
 
 def read_checked(path: Path, expected: dict[str, Any]) -> memoryview:

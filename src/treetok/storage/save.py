@@ -12,7 +12,18 @@ import numpy.typing as npt
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
 from treetok.storage.atomic import save_atomically
-from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
+from treetok.storage.format import (
+    CARD,
+    CUSTOM,
+    FILES,
+    FORMAT,
+    HEAD,
+    LEXICON,
+    NGRAMS,
+    PARSER,
+    TRANSFORMERS,
+    VOCABULARY,
+)
 from treetok.storage.vocab_tsv import escape_token
 from treetok.tokenizer_state import TokenizerState
 
@@ -30,7 +41,7 @@ def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None
 def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
     lines = [f"{escape_token(entry)}\t{count}\n" for entry, count in state.entries]
     contents = {VOCABULARY: "".join(lines).encode()}
-    source = "custom"
+    source = CUSTOM
     if isinstance(state.source, CountTrees):
         source = "counts"
         contents[NGRAMS] = tensors_as_bytes({"hashes": state.source.hashes, "counts": state.source.counts})
