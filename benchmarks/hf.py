@@ -2,8 +2,8 @@
 
 python benchmarks/hf.py [--model en] [--rounds 30] [--lines 1000] TEXT...
 
-`encode_batch` leaves the garbage collection that its lists cause to the next allocation, which is in `__call__`; so
-one is made here, too, in the row below it.
+`encode_batch` leaves the garbage collection that its lists cause to the next allocation, which in `tok(lines)` is
+still inside of the call; the second row is `encode_batch` with that.
 """
 
 from __future__ import annotations
