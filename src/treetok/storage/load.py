@@ -105,6 +105,8 @@ def version_of(directory: Path) -> tuple[bool, int, int, int]:
 def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
     with naming_directory(directory):
         profile = profile_of_head(head, directory / HEAD)
+        normalizer = head.get("normalizer")
+        profile_named(profile.name, profile.version, normalizer)
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {
             name: read_checked(path_of(directory, name, files[name]), files[name])
@@ -142,6 +144,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         settings,
         card,
         roles,
+        normalizer,
     )
     for content in contents.values():
         release_pages(content.obj)
