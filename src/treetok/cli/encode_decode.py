@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.arguments import checked_threads
 from treetok.cli.help import HelpFormatter, add_model, examples
 from treetok.cli.id_files import has_numbers, read_ids
 from treetok.corpus.reading import compression_of, decompress, has_rows, read_texts, reading_errors
 from treetok.corpus.reading import decode as decode_utf8
 from treetok.storage.vocab_tsv import escape_character
-from treetok.tokenizer import checked_threads
 
 SPACE = "␣"
 LINES_AT_ONCE = 10_000
