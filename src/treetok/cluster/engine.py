@@ -1,0 +1,66 @@
+"""Daft, and which of its runners to use: `native` (all cores of this machine) or `ray` (a cluster)."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+# Before Daft and Ray are imported: they report usage to their makers unless told not to, and Daft's own progress
+# bars would mix with ours.
+os.environ.setdefault("DO_NOT_TRACK", "true")
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("DAFT_PROGRESS_BAR", "0")
+
+import daft
+from daft.exceptions import DaftCoreException
+
+from treetok.errors import TreetokError, whole_number
+from treetok.install_hint import install_hint
+
+RUNNERS = ("native", "ray")
+
+
+def choose_runner(runner: str | None = None, *, ray_address: str | None = None, threads: int | None = None) -> str:
+    """Choose where Daft runs in this process, and return its name. Daft allows that once per process.
+
+    runner: "native" or "ray"; None leaves it to Daft, which reads DAFT_RUNNER and recognises a Ray job.
+    ray_address: of the cluster, as in "ray://head:10001"; None is RAY_ADDRESS or a local cluster.
+    threads: how many processes the native runner starts (default: one for each core).
+    """
+    if runner is None and ray_address is not None:
+        runner = "ray"
+    if runner is None and threads is not None:
+        runner = "native"
+    if runner is None:
+        return daft.get_or_infer_runner_type()
+    if runner not in RUNNERS:
+        raise TreetokError(f"unknown runner {runner!r}: choose one of {', '.join(map(repr, RUNNERS))}")
+    if runner == "native" and ray_address is not None:
+        raise TreetokError("the address of a Ray cluster is for the runner 'ray' alone")
+    if runner == "ray" and threads is not None:
+        raise TreetokError("threads are for the runner 'native' alone: Ray uses the CPUs that it was started with")
+    try:
+        if runner == "ray":
+            connect(ray_address)
+        else:
+            daft.set_runner_native(None if threads is None else whole_number("threads", threads, least=1))
+    except DaftCoreException:
+        # A runner was set before: that cannot be changed.
+        now = daft.get_or_infer_runner_type()
+        if now != runner:
+            raise TreetokError(f"Daft already uses the runner {now!r} in this process, not {runner!r}") from None
+    return runner
+
+
+def connect(ray_address: str | None) -> None:
+    try:
+        import ray
+    except ImportError:
+        raise TreetokError(f"the runner 'ray' needs ray: {install_hint('cluster')}") from None
+    try:
+        if not ray.is_initialized():
+            ray.init(address=ray_address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        line = str(error).strip().partition("\n")[0]
+        raise TreetokError(f"cannot connect to the Ray cluster at {ray_address}: {line}") from None
+    daft.set_runner_ray(ray_address, noop_if_initialized=True)
