@@ -14,6 +14,5 @@ Needs `daft`; nothing else in treetok imports this package unless it is asked fo
 
 from treetok.cluster.count_shards import DaftCorpus
 from treetok.cluster.encode_shards import encode_to_parquet
-from treetok.cluster.engine import choose_runner
 
-__all__ = ["DaftCorpus", "choose_runner", "encode_to_parquet"]
+__all__ = ["DaftCorpus", "encode_to_parquet"]

@@ -11,7 +11,7 @@ import daft
 import pyarrow
 from daft import col
 
-from treetok.cluster.engine import choose_runner
+from treetok.cluster.engine import choose_engine
 from treetok.cluster.read_shard import open_source, sha256_of, texts_of
 from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
@@ -49,11 +49,11 @@ class DaftCorpus(ShardedCorpus):
         """
         inputs: files, folders, patterns and URLs, in any format that is read elsewhere.
         folder: for the counts of each shard, where all workers can write; a later run counts only what is new.
-        runner, ray_address, threads: see `choose_runner`.
+        runner, ray_address, threads: see `choose_engine`.
         shard_bytes: larger files are cut, if they are plain text.
         force: replace counts that were made with other settings or of other inputs.
         """
-        choose_runner(runner, ray_address=ray_address, threads=threads)
+        self.engine = choose_engine(runner, ray_address=ray_address, threads=threads)
         self.sources = list_sources(inputs)
         self.folder = ShardFolder(folder)
         self.shard_bytes, self.force = shard_bytes, force
@@ -69,7 +69,7 @@ class DaftCorpus(ShardedCorpus):
             "shard_bytes": self.shard_bytes,
         }
         work = CountWords(self.folder, profile.name, profile.version, text_column, memory_limit, self.io_config)
-        run_shards(work, self.folder, shards, settings, "counting words", progress, self.force)
+        run_shards(self.engine, work, self.folder, shards, settings, "counting words", progress, self.force)
         facts = dict(zip(shards, self.folder.facts(shard.name for shard in shards), strict=True))
         sha256 = {shard.source: facts[shard]["sha256"] for shard in shards if shard.start == 0}
         counts, dropped = merge(self.folder, self._with_repeats(shards), profile, memory_limit)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from treetok.cluster.engine import choose_runner
+from treetok.cluster.engine import choose_engine
 from treetok.cluster.read_shard import label_of, open_source, plain_text
 from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
@@ -61,14 +61,14 @@ def encode_to_parquet(
     output: a folder or URL that all workers can write to.
     dtype: uint16 or uint32 (default: uint16 if it can hold all ids).
     end: a special token to write after every document: after a file of plain text, and after each row.
-    runner, ray_address, threads: see `choose_runner`.
+    runner, ray_address, threads: see `choose_engine`.
     shard_bytes: larger files are cut, if they are plain text.
     force: replace results of another model, of other settings or other inputs.
     """
     kind = checked_dtype(dtype, tokenizer.vocab_size)
     if end is not None and end not in tokenizer.special_tokens:
         raise TreetokError(f"{end!r} is not a special token of this tokenizer")
-    choose_runner(runner, ray_address=ray_address, threads=threads)
+    engine = choose_engine(runner, ray_address=ray_address, threads=threads)
     sources = list_sources(inputs)
     for name, times in Counter(source.name for source in sources).items():
         if times > 1:
@@ -91,7 +91,7 @@ def encode_to_parquet(
         text_column,
         daft.get_context().daft_planning_config.default_io_config,
     )
-    run_shards(work, folder, shards, settings, "encoding", Progress(progress), force)
+    run_shards(engine, work, folder, shards, settings, "encoding", Progress(progress), force)
     return sum(facts["ids"] for facts in folder.facts(shard.name for shard in shards))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import dataclass
+from typing import Any
 
 # Before Daft and Ray are imported: they report usage to their makers unless told not to, and Daft's own progress
 # bars would mix with ours.
@@ -20,36 +22,52 @@ from treetok.install_hint import install_hint
 RUNNERS = ("native", "ray")
 
 
-def choose_runner(runner: str | None = None, *, ray_address: str | None = None, threads: int | None = None) -> str:
-    """Choose where Daft runs in this process, and return its name. Daft allows that once per process.
+@dataclass(frozen=True)
+class Engine:
+    """A runner of Daft, and how many shards it works on at once (None: one for each core)."""
+
+    runner: str
+    workers: int | None = None
+
+    def as_udf(self, worker: type) -> Any:
+        """A class of workers as one that Daft runs, each worker in a process of its own: most of the work is
+        Python or holds its lock."""
+        if self.runner == "native":
+            return daft.cls(worker, use_process=True)
+        import ray
+
+        cpus = ray.cluster_resources()["CPU"]  # type: ignore[no-untyped-call]
+        # Actors stay for all shards, and Ray replaces those that are killed.
+        return daft.cls(worker, max_concurrency=self.workers or max(1, int(cpus)))
+
+
+def choose_engine(
+    runner: str | None = None, *, ray_address: str | None = None, threads: int | None = None
+) -> Engine:
+    """Choose where Daft runs in this process; it allows that once per process.
 
     runner: "native" or "ray"; None leaves it to Daft, which reads DAFT_RUNNER and recognises a Ray job.
     ray_address: of the cluster, as in "ray://head:10001"; None is RAY_ADDRESS or a local cluster.
-    threads: how many processes the native runner starts (default: one for each core).
+    threads: how many shards are worked on at once; None is one for each core of the machine or cluster.
     """
-    if runner is None and ray_address is not None:
-        runner = "ray"
-    if runner is None and threads is not None:
-        runner = "native"
     if runner is None:
-        return daft.get_or_infer_runner_type()
+        runner = "ray" if ray_address is not None else daft.get_or_infer_runner_type()
     if runner not in RUNNERS:
         raise TreetokError(f"unknown runner {runner!r}: choose one of {', '.join(map(repr, RUNNERS))}")
     if runner == "native" and ray_address is not None:
         raise TreetokError("the address of a Ray cluster is for the runner 'ray' alone")
-    if runner == "ray" and threads is not None:
-        raise TreetokError("threads are for the runner 'native' alone: Ray uses the CPUs that it was started with")
+    workers = None if threads is None else whole_number("threads", threads, least=1)
     try:
         if runner == "ray":
             connect(ray_address)
         else:
-            daft.set_runner_native(None if threads is None else whole_number("threads", threads, least=1))
+            daft.set_runner_native(workers)
     except DaftCoreException:
         # A runner was set before: that cannot be changed.
         now = daft.get_or_infer_runner_type()
         if now != runner:
             raise TreetokError(f"Daft already uses the runner {now!r} in this process, not {runner!r}") from None
-    return runner
+    return Engine(runner, workers)
 
 
 def connect(ray_address: str | None) -> None:
@@ -63,4 +81,5 @@ def connect(ray_address: str | None) -> None:
     except (ConnectionError, RuntimeError, ValueError) as error:
         line = str(error).strip().partition("\n")[0]
         raise TreetokError(f"cannot connect to the Ray cluster at {ray_address}: {line}") from None
-    daft.set_runner_ray(ray_address, noop_if_initialized=True)
+    # Without the address: Ray is connected, and Daft would warn that it does not use it.
+    daft.set_runner_ray(noop_if_initialized=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from typing import Any, Protocol
 
 import daft
 from daft import DataType, Series
 
+from treetok.cluster.engine import Engine
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import Shard
 from treetok.corpus.reading import reading_errors
@@ -28,33 +29,34 @@ class ShardWork(Protocol):
         """Write the results of a shard to its folder."""
 
 
-@daft.cls(use_process=True)
 class Worker:
     """Does shards one by one. An error is a result, too, so that the other shards are still done."""
 
-    def __init__(self, work: ShardWork) -> None:
-        self.work = work
+    def __init__(self, work: ShardWork, folder: ShardFolder) -> None:
+        self.work, self.folder = work, folder
 
     @daft.method.batch(return_dtype=DataType.string(), batch_size=1)
     def error_of(self, source: Series, start: Series, stop: Series, size: Series) -> list[str | None]:
         columns = (column.to_pylist() for column in (source, start, stop, size))
-        return [error_of(self.work, Shard(*row)) for row in zip(*columns, strict=True)]
+        return [self._error_of(Shard(*row)) for row in zip(*columns, strict=True)]
 
-
-def error_of(work: ShardWork, shard: Shard) -> str | None:
-    """Do a shard; None if that succeeds."""
-    try:
-        with reading_errors(shard.source):
-            work(shard)
-    except TreetokError as error:
-        return str(error)
-    except Exception as error:
-        # Damaged data can make libraries raise anything.
-        return f"{shard.source}: {type(error).__name__}: {first_line(error)}"
-    return None
+    def _error_of(self, shard: Shard) -> str | None:
+        """Do a shard; None if that succeeds."""
+        try:
+            # It may be: Ray gives the shards of a worker that was killed to another one.
+            if not self.folder.has(shard.name):
+                with reading_errors(shard.source):
+                    self.work(shard)
+        except TreetokError as error:
+            return str(error)
+        except Exception as error:
+            # Damaged data can make libraries raise anything.
+            return f"{shard.source}: {type(error).__name__}: {first_line(error)}"
+        return None
 
 
 def run_shards(
+    engine: Engine,
     work: ShardWork,
     folder: ShardFolder,
     shards: Sequence[Shard],
@@ -73,18 +75,15 @@ def run_shards(
         progress.note(f"{verb}: {len(done)} of {len(shards)} shards are done already")
     errors: list[str] = []
     finished = 0
+    outcomes = run_on(engine, Worker, (work, folder), to_do)
     with progress.stage(verb, sum(shard.stop - shard.start for shard in to_do), "B") as stage:
-
-        def finish(shard: Shard, error: str | None) -> None:
-            nonlocal finished
-            finished += 1
-            if error is not None:
-                errors.append(error)
-                progress.note(error)
-            stage.at(stage.done + shard.stop - shard.start)
-
         try:
-            on_daft(work, to_do, finish)
+            for shard, problem in outcomes:
+                finished += 1
+                if problem is not None:
+                    errors.append(problem)
+                    progress.note(problem)
+                stage.at(stage.done + shard.stop - shard.start)
         except TreetokError:
             raise
         except Exception as error:
@@ -100,21 +99,24 @@ def run_shards(
         )
 
 
-def on_daft(work: ShardWork, shards: Sequence[Shard], finish: Callable[[Shard, str | None], None]) -> None:
+def run_on(
+    engine: Engine, worker: type[Worker], arguments: tuple[Any, ...], shards: Sequence[Shard]
+) -> Iterator[tuple[Shard, str | None]]:
+    """The shards in the order in which they are finished, with the error of each."""
     if not shards:
         return
     rows = zip(*map(astuple, shards), strict=True)
     frame = daft.from_pydict(
         {"number": list(range(len(shards))), **dict(zip(COLUMNS, map(list, rows), strict=True))}
     )
-    if daft.get_or_infer_runner_type() == "ray":
+    if engine.runner == "ray":
         # A partition goes to one machine.
         frame = frame.into_partitions(min(len(shards), MOST_PARTITIONS))
-    worker: Any = Worker(work)
-    frame = frame.select("number", worker.error_of(*(frame[name] for name in COLUMNS)).alias("error"))
+    workers = engine.as_udf(worker)(*arguments)
+    frame = frame.select("number", workers.error_of(*(frame[name] for name in COLUMNS)).alias("error"))
     with daft.execution_config_ctx(maintain_order=False):
         for row in frame.iter_rows(results_buffer_size=None):
-            finish(shards[row["number"]], row["error"])
+            yield shards[row["number"]], row["error"]
 
 
 def first_line(error: Exception) -> str:

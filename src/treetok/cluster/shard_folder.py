@@ -138,6 +138,10 @@ class ShardFolder:
 
     # ---- results
 
+    def has(self, name: str) -> bool:
+        info: pyarrow.fs.FileInfo = self._filesystem.get_file_info(self.path(name))
+        return bool(info.is_file)
+
     def write(
         self,
         name: str,
