@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any
 
 import daft
@@ -85,7 +87,7 @@ def encode_to_parquet(
     folder = ShardFolder(output)
     work = EncodeShard(
         folder,
-        tokenizer,
+        pickle.dumps(tokenizer),
         str(kind),
         None if end is None else tokenizer.special_tokens[end],
         text_column,
@@ -97,12 +99,20 @@ def encode_to_parquet(
 
 @dataclass(frozen=True)
 class EncodeShard:
+    """Encodes a shard. The tokenizer is pickled: Daft may keep what it is given until Python exits, which is too
+    late for objects of the native core."""
+
     folder: ShardFolder
-    tokenizer: TreeTokenizer
+    pickled: bytes
     dtype: str
     end_id: int | None
     text_column: str
     io_config: Any
+
+    @cached_property
+    def tokenizer(self) -> TreeTokenizer:
+        tokenizer: TreeTokenizer = pickle.loads(self.pickled)
+        return tokenizer
 
     def __call__(self, shard: Shard) -> None:
         kind = np.dtype(self.dtype)

@@ -91,6 +91,7 @@ def run_shards(
                 f"{verb} stopped after {len(done) + finished - len(errors)} of {len(shards)} shards, because a"
                 f" worker or the engine failed ({first_line(error)}): run it again to do the rest"
             ) from error
+    folder.remove_unfinished()
     if errors:
         shown = "; ".join(errors[:ERRORS_SHOWN]) + ("; ..." if len(errors) > ERRORS_SHOWN else "")
         raise TreetokError(

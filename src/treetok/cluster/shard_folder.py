@@ -106,14 +106,22 @@ class ShardFolder:
         with self._writing_errors():
             if isinstance(self._filesystem, pyarrow.fs.LocalFileSystem):
                 self._filesystem.create_dir(self._opened[1])
-            for name in sorted(done - kept) + [name for name in files if name.endswith(UNFINISHED)]:
-                with contextlib.suppress(FileNotFoundError):
-                    self._filesystem.delete_file(self.path(name))
+            self._delete(done - kept)
             plan = {shard.name: astuple(shard) for shard in shards}
             content = json.dumps({"version": VERSION, "settings": described, "shards": plan}, indent=1)
             with self._renamed_when_complete(MANIFEST) as path, self._filesystem.open_output_stream(path) as file:
                 file.write(content.encode("utf-8", "surrogateescape"))
         return kept
+
+    def remove_unfinished(self) -> None:
+        """Remove what workers that were killed have left behind."""
+        with self._writing_errors():
+            self._delete(name for name in self.files() if name.endswith(UNFINISHED))
+
+    def _delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                self._filesystem.delete_file(self.path(name))
 
     def _read_manifest(self) -> dict[str, Any]:
         try:
