@@ -106,7 +106,7 @@ def next_cut(raw: IO[bytes], position: int, size: int) -> int:
         if found:
             return offset + found.end()
         # The character at the end of this window may be the last of a word: the next window has it, too.
-        offset += len(window) - LONGEST_CHARACTER
-        window = window[-LONGEST_CHARACTER:]
-        before = LONGEST_CHARACTER
+        kept = window[-LONGEST_CHARACTER:]
+        offset += len(window) - len(kept)
+        window, before = kept, len(kept)
     return size
