@@ -107,7 +107,7 @@ def test_dropped_words_are_reported(tmp_path):
     (tmp_path / "a.txt").write_text(" ".join([*words("a", 2000), *["often"] * 5]))
     corpus = DaftCorpus(tmp_path / "a.txt", tmp_path / "counts")
     with pytest.warns(TreetokWarning, match="rare words were dropped"):
-        TreeTokenizer.train(corpus, 300, "counts", memory_limit=200_000, progress=False)
+        TreeTokenizer.train(corpus, 262, "counts", memory_limit=200_000, progress=False)
 
 
 def test_damaged_shards_are_named_and_the_others_are_done(model, tmp_path, capsys):

@@ -87,7 +87,7 @@ def encode_to_parquet(
     folder = ShardFolder(output)
     work = EncodeShard(
         folder,
-        pickle.dumps(tokenizer),
+        pickled(tokenizer),
         str(kind),
         None if end is None else tokenizer.special_tokens[end],
         text_column,
@@ -95,6 +95,13 @@ def encode_to_parquet(
     )
     run_shards(engine, work, folder, shards, settings, "encoding", Progress(progress), force)
     return sum(facts["ids"] for facts in folder.facts(shard.name for shard in shards))
+
+
+def pickled(tokenizer: TreeTokenizer) -> bytes:
+    try:
+        return pickle.dumps(tokenizer)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TreetokError(f"the tokenizer cannot be sent to workers: {error}") from None
 
 
 @dataclass(frozen=True)
