@@ -20,6 +20,9 @@ from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import Shard, cut_into_shards
 from treetok.cluster.sources import Source, list_sources
 from treetok.corpus import count_words
+from treetok.pipeline import TrainOptions
+from treetok.pipeline.count_words import combined, count_text, fingerprint
+from treetok.pipeline.run_directory import Run
 from treetok.progress import Progress
 from treetok.text import profile_named
 
@@ -68,6 +71,23 @@ def test_training_makes_the_same_bytes(tmp_path, capsys):
     assert "treetok.json" in names
     for name in names:
         assert (tmp_path / "daft" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
+
+
+def test_neural_training_gets_the_same_running_text(tmp_path):
+    files = write_corpus(tmp_path / "corpus")
+    options = TrainOptions(trees="neural")
+    counted = DaftCorpus(tmp_path / "corpus", tmp_path / "counts").count(
+        options.text_profile, "text", options.memory_limit, Progress(None)
+    )
+    assert combined(counted.digests) == fingerprint(files)
+    for max_words in (1000, 10**6):
+        of_files, of_shards = (
+            count_text(corpus, options, Run.open(None, {}, resume=False), Progress(None), max_words)
+            for corpus in (files, counted)
+        )
+        assert of_shards.counts == of_files.counts and of_shards.figures == of_files.figures
+        assert of_shards.sequence().words == of_files.sequence().words
+        assert np.array_equal(of_shards.sequence().numbers, of_files.sequence().numbers)
 
 
 def words(start, number):
