@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from itertools import islice, product
 
@@ -239,6 +240,23 @@ def test_missing_daft_is_explained(model, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "daft", None)
     assert main(["encode", "--engine", "daft", "--model", str(model), "README.md", "-o", "x"]) == 1
     assert capsys.readouterr().err == "treetok: --engine daft needs daft: pip install daft ray\n"
+
+
+def test_daft_is_told_not_to_report_usage_before_it_is_imported():
+    code = """if True:
+        import os, sys
+
+        class Watch:
+            def find_spec(self, name, path, target=None):
+                if name == "daft":
+                    print("DO_NOT_TRACK is", os.environ.get("DO_NOT_TRACK"))
+
+        sys.meta_path.insert(0, Watch())
+        import treetok.cluster.shards
+    """
+    without = {name: value for name, value in os.environ.items() if name != "DO_NOT_TRACK"}
+    result = subprocess.run([sys.executable, "-c", code], env=without, capture_output=True, text=True, check=True)
+    assert result.stdout == "DO_NOT_TRACK is true\n"
 
 
 def test_sources_without_a_size_are_read_whole():

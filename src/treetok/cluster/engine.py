@@ -7,15 +7,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-# Before Daft and Ray are imported: they report usage to their makers unless told not to, and Daft's own progress
-# bars would mix with ours.
-os.environ.setdefault("DO_NOT_TRACK", "true")
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("DAFT_PROGRESS_BAR", "0")
-
 import daft
 from daft.exceptions import DaftCoreException
 
+from treetok.cluster.quiet import QUIET
 from treetok.errors import TreetokError, whole_number
 from treetok.install_hint import install_hint
 
@@ -77,7 +72,8 @@ def connect(ray_address: str | None) -> None:
         raise TreetokError(f"the runner 'ray' needs ray: {install_hint('cluster')}") from None
     try:
         if not ray.is_initialized():
-            ray.init(address=ray_address, log_to_driver=False, logging_level=logging.ERROR)
+            of_workers = {"env_vars": {name: os.environ[name] for name in QUIET}}
+            ray.init(address=ray_address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=of_workers)
     except (ConnectionError, RuntimeError, ValueError) as error:
         line = str(error).strip().partition("\n")[0]
         raise TreetokError(f"cannot connect to the Ray cluster at {ray_address}: {line}") from None
