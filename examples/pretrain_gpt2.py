@@ -1,6 +1,6 @@
 """Pretrain a small GPT-2 from scratch on text files with a TreeTok tokenizer, then let it write.
 
-pip install 'treetok[hf]' datasets accelerate torch
+pip install '.[hf]' datasets accelerate torch
 python examples/pretrain_gpt2.py sample_text/*.txt -o gpt2-small
 """
 

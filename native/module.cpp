@@ -485,6 +485,8 @@ void bind_word_counter(nb::module_& m);
 NB_MODULE(_core, m) {
   using treetok::PyEncoder;
   m.doc() = "The native core of treetok.";
+  // Engines and caches may hold a tokenizer until Python exits: that is no defect to report to users.
+  nb::set_leak_warnings(false);
   bind_parser(m);
   bind_word_counter(m);
   nb::class_<PyEncoder>(m, "Encoder")

@@ -63,6 +63,15 @@ def test_block_boundaries_do_not_split_words(tmp_path, monkeypatch, block_bytes,
     assert counted(path, profile) == Counter(profile.split(text.removeprefix("\ufeff")))
 
 
+@given(text=st.text("ab.1'é \n\t\r\v\x1f\x85\u00a0\u2003\u3000"), block_bytes=st.integers(1, 6))
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_no_kind_of_whitespace_lets_block_boundaries_change_words(text, block_bytes, profile):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "BLOCK_BYTES", block_bytes)
+        pieces = list(reading.read_plain(io.BytesIO(text.encode()), "x"))
+    assert [word for piece in pieces for word in profile.split(piece)] == profile.split(text)
+
+
 def test_text_without_breaks_is_read_in_bounded_pieces(monkeypatch):
     monkeypatch.setattr(reading, "BLOCK_BYTES", 8)
     monkeypatch.setattr(reading, "LONGEST_UNBROKEN", 32)

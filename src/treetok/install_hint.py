@@ -7,6 +7,7 @@ from __future__ import annotations
 PACKAGES = {
     "train": ("torch", "tokenizers", "tensorboardX"),
     "eval": ("tokenizers", "morfessor", "matplotlib"),
+    "cluster": ("daft", "ray"),
 }
 
 

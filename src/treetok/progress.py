@@ -146,6 +146,11 @@ class Progress:
         self.is_stopping: Callable[[], bool] = lambda: False
         self.seconds_after: Callable[[float], float | None] = lambda seconds: None
 
+    def note(self, text: str) -> None:
+        """Show a line between those of a stage."""
+        if self.show:
+            print(f"\r{text}\x1b[K" if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None, unit: str, stoppable: bool = True) -> Iterator[Stage]:
         """stoppable: whether `at` may raise `Stopped`; False if something has to be saved first."""

@@ -10,6 +10,7 @@ import pytest
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main, make_parser
+from treetok.cli.train import OF_THE_COMMAND
 from treetok.pipeline import TrainOptions
 from treetok.pipeline.overrides import flat_settings, override, parse_setting, read_config
 from treetok.special_tokens import ROLES
@@ -84,10 +85,11 @@ def test_there_is_one_set_of_defaults():
             assert parameter.default == defaults[name], name
     # The command hands on what is given and nothing else.
     given = vars(make_parser().parse_args(["train", "text.txt", "-o", "out"]))
-    assert given.keys() == {"corpus", "output", "quiet", "resume", "force", "run", "parser"}
+    assert given.keys() == set(OF_THE_COMMAND)
+    assert not given.keys() & defaults.keys()
     # Every option of the command is one of the options, or about the command itself.
     command = next(a for a in make_parser()._actions if isinstance(a, argparse._SubParsersAction)).choices["train"]
-    named = {action.dest for action in command._actions} - {"help", "corpus", "output", "quiet", "resume", "force"}
+    named = {action.dest for action in command._actions} - {"help", *OF_THE_COMMAND}
     # Roles have an option each.
     assert named == set(defaults) - {"roles"} | set(ROLES)
 

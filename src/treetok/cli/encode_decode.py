@@ -18,6 +18,12 @@ from typing import IO, Any
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.arguments import checked_threads
+from treetok.cli.engine_options import (
+    add_engine_options,
+    check_engine_options,
+    cluster,
+    engine_arguments,
+)
 from treetok.cli.help import HelpFormatter, add_model, examples
 from treetok.cli.id_files import has_numbers, read_ids
 from treetok.corpus.reading import compression_of, decompress, has_rows, read_texts, reading_errors
@@ -51,6 +57,7 @@ def add_commands(commands: Any) -> None:
             "echo 'Windsurfers tricycled.' | treetok encode --model en --tokens",
             "treetok encode notes.txt --model en > notes.ids",
             "treetok encode corpus/*.jsonl.gz --model en -o train.bin --end '<|endoftext|>'",
+            "treetok encode s3://bucket/corpus --engine daft --model en -o s3://bucket/ids",
         ),
         formatter_class=HelpFormatter,
     )
@@ -63,7 +70,7 @@ def add_commands(commands: Any) -> None:
         "--output",
         metavar="FILE",
         help="write ids to a file: .npy for numpy, any other name (.bin) for plain little-endian numbers, as"
-        " numpy.memmap reads them",
+        " numpy.memmap reads them; with --engine daft, to Parquet files in a folder",
     )
     encode.add_argument(
         "--dtype", choices=["uint16", "uint32"], help="with -o (default: uint16 if it can hold all ids)"
@@ -72,7 +79,15 @@ def add_commands(commands: Any) -> None:
     encode.add_argument(
         "--text-column", default="text", metavar="NAME", help="of .jsonl and .parquet files (default: text)"
     )
-    encode.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
+    encode.add_argument(
+        "--threads", type=int, metavar="N", help="default: 1; with --engine daft, one for each core"
+    )
+    encode.add_argument(
+        "--force",
+        action="store_true",
+        help="with --engine daft: replace the results of another model, of other settings or inputs",
+    )
+    add_engine_options(encode)
     encode.set_defaults(run=run_encode, parser=encode)
     decode = commands.add_parser(
         "decode",
@@ -103,7 +118,13 @@ def add_files_and_model(parser: argparse.ArgumentParser) -> None:
 def run_encode(options: argparse.Namespace) -> None:
     # Before standard input is read.
     checked_threads(options.threads)
+    check_engine_options(options)
+    if options.force and options.engine is None:
+        raise TreetokError("--force is for --engine daft alone")
     tokenizer = TreeTokenizer.load(options.model)
+    if options.engine is not None:
+        write_parquet(tokenizer, options)
+        return
     if options.output is not None:
         write_ids(tokenizer, options)
         return
@@ -137,6 +158,25 @@ def write_ids(tokenizer: TreeTokenizer, options: argparse.Namespace) -> None:
             text_column=options.text_column,
             threads=options.threads,
         )
+    print(f"{options.output}: {count} ids", file=sys.stderr)
+
+
+def write_parquet(tokenizer: TreeTokenizer, options: argparse.Namespace) -> None:
+    if options.output is None:
+        raise TreetokError("--engine daft writes Parquet files to a folder: give -o FOLDER")
+    if not options.files or "-" in options.files:
+        raise TreetokError("--engine daft needs files, folders, patterns or URLs to read, not standard input")
+    count = cluster().encode_to_parquet(
+        tokenizer,
+        options.files,
+        options.output,
+        dtype=options.dtype,
+        end=options.end,
+        text_column=options.text_column,
+        threads=options.threads,
+        force=options.force,
+        **engine_arguments(options),
+    )
     print(f"{options.output}: {count} ids", file=sys.stderr)
 
 

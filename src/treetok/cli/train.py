@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.amount_of_memory import parse_bytes
+from treetok.cli.engine_options import (
+    ENGINE_OPTIONS,
+    add_engine_options,
+    check_engine_options,
+    cluster,
+    engine_arguments,
+)
 from treetok.cli.help import HelpFormatter, examples
 from treetok.cli.special_tokens import add_roles
 from treetok.special_tokens import ROLES
@@ -15,13 +22,15 @@ from treetok.storage.atomic import checked_target, has_file
 from treetok.storage.format import FILES, HEAD
 from treetok.text import PROFILES
 from treetok.text.normalized import NORMALIZERS
-from treetok.torchrun import is_first_process
+from treetok.torchrun import is_first_process, is_started_by_torchrun
 from treetok.vocabulary import METHODS
 
 # The run directory, next to the tokenizer's own files.
 TRAINING = "training"
 # Options of the command that are not in TrainOptions.
-OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "force", "run", "parser")
+OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "force", "run", "parser", "counts", *ENGINE_OPTIONS)
+# Where `--engine daft` keeps the counts of each shard, next to the tokenizer's own files.
+COUNTS = "counts"
 
 
 def add_command(commands: Any) -> None:
@@ -100,8 +109,16 @@ def add_command(commands: Any) -> None:
         default=False,
         help=f"replace the tokenizer in DIR; DIR/{TRAINING} is used again if text and settings are the same",
     )
+    add(
+        "--counts",
+        metavar="FOLDER",
+        default=None,
+        help=f"with --engine daft: a folder or URL that all workers can write to, for the counts of each shard"
+        f" (default: DIR/{COUNTS})",
+    )
     add("--quiet", action="store_true", default=False, help="show no progress")
     add_neural_options(parser)
+    add_engine_options(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -164,7 +181,7 @@ def run(arguments: argparse.Namespace) -> None:
     chosen["roles"] = {role: chosen.pop(role) for role in ROLES if role in chosen}
     options = TrainOptions(**chosen)
     trained = train(
-        [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus],
+        corpus_of(arguments),
         options,
         directory=directory / TRAINING if options.is_neural else None,
         resume=arguments.resume,
@@ -180,6 +197,18 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{arguments.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
 
 
+def corpus_of(arguments: argparse.Namespace) -> Any:
+    check_engine_options(arguments)
+    if arguments.engine is None:
+        return [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus]
+    if "-" in arguments.corpus:
+        raise TreetokError("--engine daft cannot read standard input")
+    if is_started_by_torchrun():
+        raise TreetokError("--engine daft cannot count in each process of torchrun: leave one of them out")
+    folder = Path(arguments.output) / COUNTS if arguments.counts is None else arguments.counts
+    return cluster().DaftCorpus(arguments.corpus, folder, force=arguments.force, **engine_arguments(arguments))
+
+
 def check_nothing_is_replaced(directory: Path, resume: bool) -> None:
     """Refuse a directory that has a tokenizer, unless the run that made it is resumed."""
     from treetok.pipeline.run_directory import RUN
@@ -188,15 +217,3 @@ def check_nothing_is_replaced(directory: Path, resume: bool) -> None:
     if has_file(directory, HEAD) and not (resume and has_run):
         hint = ", or --resume to continue the run that made it" if has_run else ""
         raise TreetokError(f"{directory} already has a tokenizer: pass --force to replace it{hint}")
-
-
-def parse_bytes(written: str) -> int:
-    """
-    >>> parse_bytes("2GB"), parse_bytes("500 MB"), parse_bytes("1KiB"), parse_bytes("4096")
-    (2000000000, 500000000, 1024, 4096)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(i?)[bB]?", written.strip())
-    if not match:
-        raise TreetokError(f"not an amount of memory: {written!r}; write it like 2GB or 500MB")
-    thousand = 1024 if match[3] else 1000
-    return int(float(match[1]) * thousand ** " kmgt".index(match[2].lower() or " "))

@@ -104,14 +104,25 @@ class WordCounter:
 
     def _without_rare_words(self) -> Counter[str]:
         """Drop the rarest words, all words of equal count together, until at most half of `max_words` remain."""
-        words_with_count = Counter(self._words.values())
-        remaining = len(self._words)
-        rarest = 0
-        while remaining > self.max_words // 2:
-            rarest = min(count for count in words_with_count if count > rarest)
-            remaining -= words_with_count[rarest]
-        self.dropped += len(self._words) - remaining
-        return Counter({word: times for word, times in self._words.items() if times > rarest})
+        rarest = rarest_to_drop(Counter(self._words.values()), self.max_words // 2)
+        kept = Counter({word: times for word, times in self._words.items() if times > rarest})
+        self.dropped += len(self._words) - len(kept)
+        return kept
+
+
+def rarest_to_drop(words_with_count: Mapping[int, int], most: int) -> int:
+    """The count up to which words are dropped so that at most `most` remain, given how many have each count.
+
+    >>> rarest_to_drop({1: 70, 2: 20, 9: 5}, most=30)
+    1
+    """
+    remaining, rarest = sum(words_with_count.values()), 0
+    for count in sorted(words_with_count):
+        if remaining <= most:
+            break
+        rarest = count
+        remaining -= words_with_count[count]
+    return rarest
 
 
 def count_words(

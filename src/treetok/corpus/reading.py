@@ -10,7 +10,7 @@ import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any, cast
 
 from treetok.errors import TreetokError
@@ -24,12 +24,19 @@ BLOCK_BYTES = 1 << 20
 # Text without whitespace (or with nothing else) is split after this many bytes, to bound memory.
 LONGEST_UNBROKEN = 16 << 20
 
+# What `\s` matches; `str.rstrip` alone would strip U+001C to U+001F, too.
+WHITESPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+)
+
 # Called with the number of bytes read from the file so far.
 Report = Callable[[int], object]
+# A file by its path, or the URL of one in an object store.
+FileName = Path | str
 
 
 @contextlib.contextmanager
-def reading_errors(path: Path) -> Iterator[None]:
+def reading_errors(path: FileName) -> Iterator[None]:
     """Turn errors of files into errors that name the file."""
     try:
         yield
@@ -43,23 +50,34 @@ def reading_errors(path: Path) -> Iterator[None]:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def compression_of(path: Path) -> str:
+def suffixes_of(name: FileName) -> list[str]:
+    """
+    >>> suffixes_of(Path("news.txt.XZ")), suffixes_of("https://host/news.parquet?download=true")
+    (['.txt', '.xz'], ['.parquet'])
+    """
+    path = PurePath(name.partition("?")[0] if isinstance(name, str) and "://" in name else name)
+    return [suffix.lower() for suffix in path.suffixes]
+
+
+def compression_of(name: FileName) -> str:
     """
     >>> compression_of(Path("news.txt.XZ")), compression_of(Path("news.txt"))
     ('.xz', '')
     """
-    suffix = path.suffix.lower()
+    suffix = (suffixes_of(name) or [""])[-1]
     return suffix if suffix in COMPRESSIONS else ""
 
 
-def has_rows(path: Path) -> bool:
+def has_rows(name: FileName) -> bool:
     """Whether each row of a file is a text of its own, as in JSON Lines and Parquet.
 
     >>> has_rows(Path("news.jsonl.gz")), has_rows(Path("news.txt"))
     (True, False)
     """
-    name = path.with_suffix("") if compression_of(path) else path
-    return name.suffix.lower() in (*JSON_LINES, *PARQUET)
+    suffixes = suffixes_of(name)
+    if compression_of(name):
+        suffixes.pop()
+    return bool(suffixes) and suffixes[-1] in (*JSON_LINES, *PARQUET)
 
 
 def read_blocks(path: Path, report: Report = lambda position: None) -> Iterator[bytes]:
@@ -76,31 +94,48 @@ def read_texts(path: Path, text_column: str = "text", report: Report = lambda po
     The file name determines the format: `.jsonl` or `.ndjson` (one object per line) and `.parquet` are read from
     the column `text_column`, anything else is plain text; `.gz`, `.xz`, `.bz2` and `.zst` are decompressed.
     """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
     with reading_errors(path):
-        if suffixes and suffixes[-1] in PARQUET:
-            yield from read_parquet(path, text_column, report)
-            return
-        if ".json" in suffixes[-2:]:
-            raise TreetokError(
-                f"{path}: JSON is read line by line; name the file .jsonl if it has one object per line"
-            )
+        check_format(path)
         with path.open("rb") as raw:
-            compression = compression_of(path)
-            if compression:
-                suffixes.pop()
-            with decompress(raw, compression, path) as stream:
-                if suffixes and suffixes[-1] in JSON_LINES:
-                    pieces = read_json_lines(stream, path, text_column)
-                else:
-                    pieces = read_plain(stream, path)
-                for piece in pieces:
-                    report(position_in(raw))
-                    yield piece
+            yield from texts_in(raw, path, text_column, report)
+
+
+def check_format(name: FileName) -> None:
+    if ".json" in suffixes_of(name)[-2:]:
+        raise TreetokError(
+            f"{name}: JSON is read line by line; name the file .jsonl if it has one object per line"
+        )
+
+
+def texts_in(
+    raw: IO[bytes], name: FileName, text_column: str, report: Report = lambda position: None
+) -> Iterator[str]:
+    """Like `read_texts`, for a file that is open already; `name` says what format it has."""
+    if has_rows(name):
+        for _, text in rows_in(raw, name, text_column, report):
+            yield text
+        return
+    with decompress(raw, compression_of(name), name) as stream:
+        for piece in read_plain(stream, name):
+            report(position_in(raw))
+            yield piece
+
+
+def rows_in(
+    raw: IO[bytes], name: FileName, text_column: str, report: Report = lambda position: None
+) -> Iterator[tuple[int, str]]:
+    """The rows of an open JSON Lines or Parquet file that have a text, each with its number, from 0."""
+    if suffixes_of(name)[-1] in PARQUET:
+        yield from read_parquet(raw, name, text_column, report)
+        return
+    with decompress(raw, compression_of(name), name) as stream:
+        for row in read_json_lines(stream, name, text_column):
+            report(position_in(raw))
+            yield row
 
 
 @contextlib.contextmanager
-def decompress(raw: IO[bytes], compression: str, path: Path) -> Iterator[IO[bytes]]:
+def decompress(raw: IO[bytes], compression: str, path: FileName) -> Iterator[IO[bytes]]:
     """Open a stream of the decompressed bytes of a file."""
     if compression == ".gz":
         yield cast(IO[bytes], gzip.GzipFile(fileobj=raw))
@@ -157,7 +192,7 @@ def position_in(raw: IO[bytes]) -> int:
         return 0
 
 
-def decode(block: bytes, path: Path | str, line: int) -> str:
+def decode(block: bytes, path: FileName, line: int) -> str:
     """Decode UTF-8; the error for invalid bytes names the file and line."""
     try:
         return block.decode("utf-8")
@@ -177,7 +212,7 @@ def last_break(block: bytes) -> int:
     return end
 
 
-def read_plain(stream: IO[bytes], path: Path) -> Iterator[str]:
+def read_plain(stream: IO[bytes], path: FileName) -> Iterator[str]:
     line, rest, held_back = 1, b"", ""
     first = True
     while block := stream.read(BLOCK_BYTES):
@@ -191,7 +226,7 @@ def read_plain(stream: IO[bytes], path: Path) -> Iterator[str]:
         if first:
             text, first = text.removeprefix("\ufeff"), False
         # Whitespace is kept for the next piece, so that a run of it is never split.
-        piece = text.rstrip("\n\r\t ")
+        piece = text.rstrip(WHITESPACE)
         held_back = text[len(piece) :]
         if len(held_back) >= LONGEST_UNBROKEN:
             piece, held_back = text, ""
@@ -200,7 +235,7 @@ def read_plain(stream: IO[bytes], path: Path) -> Iterator[str]:
     yield text.removeprefix("\ufeff") if first else text
 
 
-def read_json_lines(stream: IO[bytes], path: Path, text_column: str) -> Iterator[str]:
+def read_json_lines(stream: IO[bytes], path: FileName, text_column: str) -> Iterator[tuple[int, str]]:
     for line, row in enumerate(stream, start=1):
         if not row.strip():
             continue
@@ -221,17 +256,18 @@ def read_json_lines(stream: IO[bytes], path: Path, text_column: str) -> Iterator
             check_encodable(text)
         except TreetokError as error:
             raise TreetokError(f"{path}, line {line}: {error}") from None
-        yield text
+        yield line - 1, text
 
 
-def read_parquet(path: Path, text_column: str, report: Report) -> Iterator[str]:
+def read_parquet(raw: IO[bytes], path: FileName, text_column: str, report: Report) -> Iterator[tuple[int, str]]:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise TreetokError(f"reading {path} needs pyarrow: pip install pyarrow") from None
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        size = raw.seek(0, io.SEEK_END)
+        with pyarrow.parquet.ParquetFile(raw) as file:
             if text_column not in file.schema_arrow.names:
                 names = ", ".join(file.schema_arrow.names)
                 raise TreetokError(f"{path} has no column {text_column!r}; it has: {names}")
@@ -241,8 +277,8 @@ def read_parquet(path: Path, text_column: str, report: Report) -> Iterator[str]:
             rows_read = 0
             for batch in file.iter_batches(batch_size=4096, columns=[text_column]):
                 rows: list[Any] = batch.column(0).to_pylist()
+                yield from ((row, text) for row, text in enumerate(rows, rows_read) if text is not None)
                 rows_read += len(rows)
-                yield from (text for text in rows if text is not None)
-                report(path.stat().st_size * rows_read // max(1, file.metadata.num_rows))
+                report(size * rows_read // max(1, file.metadata.num_rows))
     except pyarrow.ArrowInvalid as error:
         raise TreetokError(f"{path} is damaged or does not match its file extension: {error}") from None

@@ -22,7 +22,7 @@ from treetok.tokenizer import TreeTokenizer
 
 # Lets directories load with `trust_remote_code=True` where treetok is installed, but treetok.hf not imported.
 REMOTE_MODULE = "treetok_tokenizer"
-REMOTE_CODE = '''"""Loads this tokenizer in transformers. Needs treetok: pip install 'treetok[hf]'"""
+REMOTE_CODE = '''"""Loads this tokenizer in transformers. Needs treetok and transformers."""
 
 from treetok.hf import TreeTokTokenizer
 '''

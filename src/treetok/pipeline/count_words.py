@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treetok.corpus.counting import WordCounter, count_words, paths_or_texts, texts_of
+from treetok.corpus.sharded import CountedCorpus
 from treetok.corpus.word_ids import SequenceBuilder, WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.pipeline.artefacts import JSON, WORD_COUNTS, WORD_IDS, Format
@@ -62,19 +63,26 @@ def count_text(
     def work() -> Made:
         counter = WordCounter(profile, options.memory_limit)
         builder = SequenceBuilder(profile, max_words)
-        if isinstance(corpus, Mapping):
-            counter = count_words(corpus, profile, memory_limit=options.memory_limit)
+        if isinstance(corpus, CountedCorpus):
+            counts, dropped = corpus.counts, corpus.dropped
+            for text in corpus.texts() if max_words else ():
+                builder.add(profile.chunks(text))
+                if builder.is_full():
+                    break
         else:
-            for text in texts_of(corpus, options.text_column, progress, "counting words"):
-                counter.add(text)
-                if max_words and not builder.is_full():
-                    builder.add(profile.chunks(text))
-        counts = counter.counts()
+            if isinstance(corpus, Mapping):
+                counter = count_words(corpus, profile, memory_limit=options.memory_limit)
+            else:
+                for text in texts_of(corpus, options.text_column, progress, "counting words"):
+                    counter.add(text)
+                    if max_words and not builder.is_full():
+                        builder.add(profile.chunks(text))
+            counts, dropped = counter.counts(), counter.dropped
         frequent_words(counts, options.min_word_count)
-        figures = {"words": sum(counts.values()), "distinct_words": len(counts), "dropped_words": counter.dropped}
-        if counter.dropped:
+        figures = {"words": sum(counts.values()), "distinct_words": len(counts), "dropped_words": dropped}
+        if dropped:
             warnings.warn(
-                f"{counter.dropped} rare words were dropped to stay within {options.memory_limit} bytes",
+                f"{dropped} rare words were dropped to stay within {options.memory_limit} bytes",
                 TreetokWarning,
                 stacklevel=5,
             )

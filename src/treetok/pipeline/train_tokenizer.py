@@ -14,11 +14,19 @@ import numpy as np
 
 from treetok.corpus.counting import check_corpus, to_be_read_twice
 from treetok.corpus.counts_by_letters import counts_by_letters
+from treetok.corpus.sharded import CountedCorpus, ShardedCorpus
 from treetok.errors import TreetokError
 from treetok.install_hint import install_hint
 from treetok.markers import Marker, marked_strings
 from treetok.pipeline.artefacts import WORD_COUNTS
-from treetok.pipeline.count_words import CountedText, HashedCorpus, count_text, fingerprint, frequent_words
+from treetok.pipeline.count_words import (
+    CountedText,
+    HashedCorpus,
+    combined,
+    count_text,
+    fingerprint,
+    frequent_words,
+)
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.ready_trees import TreesOfText, checked_source, ready_trees
 from treetok.pipeline.run_directory import Made, Run, StageRecord
@@ -55,7 +63,8 @@ def train(
 ) -> Trained:
     """Run all stages. `directory`, `resume` and `force` are for neural trees only."""
     check_size(options)
-    check_corpus(corpus)
+    if not isinstance(corpus, ShardedCorpus):
+        check_corpus(corpus)
     shown = Progress(progress if is_first_process() else False)
     if not options.is_neural:
         given = {"resume": resume, "force": force, "directory": directory is not None}
@@ -82,6 +91,10 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
     if isinstance(corpus, Mapping):
         text = count_text(corpus, options, run, progress)
         run.identity["text"] = fingerprint(corpus)
+    elif isinstance(corpus, ShardedCorpus):
+        counted = count_shards(corpus, options, progress)
+        text = count_text(counted, options, run, progress)
+        run.identity["text"] = combined(sorted(counted.digests))
     else:
         hashed = HashedCorpus(corpus)
         text = count_text(hashed.items, options, run, progress)
@@ -89,6 +102,10 @@ def train_quickly(corpus: Any, options: TrainOptions, progress: Progress) -> Tra
     words = frequent_words(text.counts, options.min_word_count)
     letters = counts_by_letters(words, options.text_profile)
     return finish(options, run, text, words, ready_trees(source, letters, options, progress), progress)
+
+
+def count_shards(corpus: ShardedCorpus, options: TrainOptions, progress: Progress) -> CountedCorpus:
+    return corpus.count(options.text_profile, options.text_column, options.memory_limit, progress)
 
 
 def train_neural(
@@ -110,9 +127,15 @@ def train_neural(
     budget = Budget(options.minutes)
     neural = NeuralTraining.prepare(options, budget, progress)
     options = neural.options
-    items = to_be_read_twice(corpus, options.text_column)
+    items: Any
+    if isinstance(corpus, ShardedCorpus):
+        items = count_shards(corpus, options, progress)
+        text_sha256 = combined(items.digests)
+    else:
+        items = to_be_read_twice(corpus, options.text_column)
+        text_sha256 = fingerprint(items)
     identity = {
-        "text": fingerprint(items),
+        "text": text_sha256,
         "profile": options.profile,
         "profile_version": options.profile_version,
         **({"normalizer": options.normalizer} if options.normalizer else {}),
