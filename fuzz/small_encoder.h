@@ -104,7 +104,7 @@ inline void check_text(const Encoder& encoder, const std::string& valid,
   }
 
   IdBuffer ids, again, with_offsets;
-  Offsets offsets;
+  Places offsets;
   Encoder::Worker worker = encoder.worker(), other = encoder.worker();
   encoder.encode(worker, text.data(), text.size(), specials, ids);
   encoder.encode(other, text.data(), text.size(), specials, again);
@@ -112,10 +112,11 @@ inline void check_text(const Encoder& encoder, const std::string& valid,
   const std::vector<std::uint32_t> found = ids_of(ids);
   MUST(found == ids_of(again) && found == ids_of(with_offsets));
   MUST(offsets.starts.size() == found.size() && offsets.ends.size() == found.size());
+  MUST(offsets.words.size() == found.size());
   for (std::uint32_t id : found) MUST(id < encoder.vocabulary().size());
 
-  const std::uint64_t characters = count_characters(text.data(), text.size());
-  std::uint64_t covered = 0;
+  const auto characters = std::int64_t(count_characters(text.data(), text.size()));
+  std::int64_t covered = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     MUST(offsets.starts[i] <= offsets.ends[i] && offsets.ends[i] <= characters);
     if (is_uncased(encoder.profile())) {

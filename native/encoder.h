@@ -148,9 +148,22 @@ struct SpecialToken {
   std::uint32_t id;
 };
 
-// (start, end) of every token in characters.
-struct Offsets {
-  std::vector<std::uint64_t> starts, ends;
+// Of every token: where it starts and ends in characters, and the number of its word in the text; special tokens are
+// in none.
+struct Places {
+  static constexpr std::int64_t NO_WORD = -1;
+  std::vector<std::int64_t> starts, ends, words;
+
+  // An estimate of how many tokens a text has.
+  void expect(std::size_t bytes) {
+    for (std::vector<std::int64_t>* of_tokens : {&starts, &ends, &words}) of_tokens->reserve(bytes / 3 + 16);
+  }
+
+  void add(std::uint64_t start, std::uint64_t end, std::int64_t word) {
+    starts.push_back(std::int64_t(start));
+    ends.push_back(std::int64_t(end));
+    words.push_back(word);
+  }
 };
 
 class Encoder {
@@ -196,18 +209,39 @@ class Encoder {
 
   // The same with the place of every token.
   void encode_with_offsets(Worker& worker, const Byte* text, std::size_t bytes,
-                           const std::vector<SpecialToken>& specials, IdBuffer& ids, Offsets& offsets) const {
+                           const std::vector<SpecialToken>& specials, IdBuffer& ids, Places& places) const {
     std::uint64_t first = 0;
+    std::int64_t word = 0;
     for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
       const std::uint64_t after = first + count_characters(part, size);
       if (special) {
         ids.append(&special->id, 1);
-        offsets.starts.push_back(first);
-        offsets.ends.push_back(after);
+        places.add(first, after, Places::NO_WORD);
       } else {
-        part_with_offsets(worker, part, size, first, ids, offsets);
+        part_with_offsets(worker, part, size, first, word, ids, places);
       }
       first = after;
+    });
+  }
+
+  // The same with dropout: `text_number` is the place of the text in its batch.
+  void encode_sampled(Worker& worker, const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
+                      const Dropout& dropout, std::uint64_t text_number, IdBuffer& ids) const {
+    std::uint64_t word_number = 0;
+    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+      if (special) {
+        ids.append(&special->id, 1);
+        return;
+      }
+      if (is_uncased(profile_)) {
+        worker.normal.clear();
+        normalise_uncased(part, size, worker.normal);
+        part = reinterpret_cast<const Byte*>(worker.normal.data());
+        size = worker.normal.size();
+      }
+      split_words(profile_, part, size, [&](const Byte* word, std::size_t bytes_of_word) {
+        sample_word(worker, word, bytes_of_word, dropout.of_word(text_number, word_number++), ids);
+      });
     });
   }
 
@@ -352,6 +386,25 @@ class Encoder {
     }
   }
 
+  void sample_word(Worker& worker, const Byte* word, std::size_t bytes, const DeclineSome& declines,
+                   IdBuffer& ids) const {
+    // A word that is a token needs no tree, unless it is declined.
+    const std::string_view string(reinterpret_cast<const char*>(word), bytes);
+    const std::size_t characters = count_characters(word, bytes);
+    const Piece* whole = vocabulary_.find(string, false);
+    if (whole && (characters == 1 || !declines(0, characters))) {
+      ids.append(&whole->id, 1);
+      return;
+    }
+    score(worker, word, bytes);
+    const Cuts cuts = segmenter_.cut(worker.word, declines);
+    worker.ids.clear();
+    for (std::size_t i = 0; i < cuts.pieces; ++i) {
+      vocabulary_.append_ids(worker.word.span(cuts.at[i], cuts.at[i + 1]), worker.ids);
+    }
+    ids.append(worker.ids.data(), worker.ids.size());
+  }
+
   // The ids of a word that is not in the table: in `worker.ids`.
   void learn(Worker& worker, const WordKey& key, const Byte* word, std::size_t bytes) const {
     const Cuts cuts = cuts_of_word(worker, word, bytes);
@@ -363,8 +416,9 @@ class Encoder {
     worker.table = cache_.table();
   }
 
-  void part_with_offsets(Worker& worker, const Byte* text, std::size_t bytes, std::uint64_t first, IdBuffer& ids,
-                         Offsets& offsets) const {
+  // `number_of_word`: of the next word, also behind this part.
+  void part_with_offsets(Worker& worker, const Byte* text, std::size_t bytes, std::uint64_t first,
+                         std::int64_t& number_of_word, IdBuffer& ids, Places& places) const {
     // Where each character of the text that is split comes from; empty if it is the text itself.
     std::vector<std::uint64_t> sources;
     std::string normal;
@@ -381,14 +435,14 @@ class Encoder {
       text = reinterpret_cast<const Byte*>(normal.data());
       bytes = normal.size();
     }
-    const Byte* counted = text;
+    const Byte *counted = text, *end = text + bytes;
     std::uint64_t at = is_uncased(profile_) ? 0 : first;
     const auto place_of = [&](std::uint64_t character) { return sources.empty() ? character : sources[character]; };
     split_words(profile_, text, bytes, [&](const Byte* word, std::size_t size) {
       at += count_characters(counted, std::size_t(word - counted));
       counted = word;
       const std::size_t before = ids.size();
-      encode_word(worker, word, size, word + size, ids);
+      encode_word(worker, word, size, end, ids);
       const std::uint64_t start_of_word = at;
       bool is_joined = false;
       for (std::size_t i = before; i < ids.size(); ++i) {
@@ -397,15 +451,14 @@ class Encoder {
         const std::uint32_t length = vocabulary_.characters(id) - (is_joined && !is_marker);
         is_joined = is_marker && (is_joined || vocabulary_.kind(id) == TokenKind::JOIN_MARKER);
         if (length) {
-          offsets.starts.push_back(place_of(at));
-          offsets.ends.push_back(place_of(at + length - 1) + 1);
+          places.add(place_of(at), place_of(at + length - 1) + 1, number_of_word);
         } else {
           const std::uint64_t place = at > start_of_word ? place_of(at - 1) + 1 : place_of(at);
-          offsets.starts.push_back(place);
-          offsets.ends.push_back(place);
+          places.add(place, place, number_of_word);
         }
         at += length;
       }
+      ++number_of_word;
       counted = word + size;
     });
   }

@@ -165,16 +165,14 @@ class PyEncoder {
   }
 
   nb::object encode_batch(nb::list texts, std::size_t threads, nb::object pairs) const {
-    const Encoded encoded = encode_texts(texts, threads, pairs);
-    const NoGarbageCollection lists_only;
-    nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
-    if (!lists.is_valid()) throw nb::python_error();
-    for (std::size_t i = 0; i < encoded.places.size(); ++i) {
-      const Place& place = encoded.places[i];
-      nb::object list = list_of(encoded.buffers[place.thread].data() + place.start, place.count);
-      PyList_SET_ITEM(lists.ptr(), Py_ssize_t(i), list.release().ptr());
-    }
-    return lists;
+    return lists_of(encode_texts(texts, threads, pairs));
+  }
+
+  // The same with dropout, whose probability is `threshold` / 2^53.
+  nb::object encode_sampled(nb::list texts, std::size_t threads, std::uint64_t threshold, std::uint64_t seed,
+                            nb::object pairs) const {
+    const Dropout dropout{threshold, seed};
+    return lists_of(encode_texts(texts, threads, pairs, nullptr, &dropout));
   }
 
   nb::object encode_flat(nb::list texts, std::size_t threads, nb::object pairs) const {
@@ -203,23 +201,41 @@ class PyEncoder {
                           nb::ndarray<nb::numpy, std::uint64_t>(offsets, {encoded.places.size() + 1}, offsets_owner));
   }
 
-  nb::object encode_with_offsets(nb::str text, nb::object pairs) const {
-    const Utf8 utf8 = utf8_of(text);
-    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
-    IdBuffer ids;
-    Offsets offsets;
-    {
+  // The same with where every token starts and ends in its text and the number of its word there, -1 for special
+  // tokens: all as arrays over the tokens of all texts, and where each text begins in them.
+  nb::object encode_with_offsets(nb::list texts, std::size_t threads, nb::object pairs) const {
+    std::vector<Places> of_threads;
+    const Encoded encoded = encode_texts(texts, threads, pairs, &of_threads);
+    std::vector<std::uint64_t> offsets(encoded.places.size() + 1);
+    for (std::size_t i = 0; i < encoded.places.size(); ++i) offsets[i + 1] = offsets[i] + encoded.places[i].count;
+    std::vector<std::uint32_t> ids(offsets.back());
+    Places all;
+    if (of_threads.size() == 1) {
       const nb::gil_scoped_release released;
-      Encoder::Worker worker = encoder_.worker();
-      encoder_.encode_with_offsets(worker, utf8.bytes, utf8.size, specials, ids, offsets);
+      all = std::move(of_threads[0]);
+      std::copy(encoded.buffers[0].data(), encoded.buffers[0].data() + ids.size(), ids.begin());
+    } else {
+      all.starts.resize(ids.size());
+      all.ends.resize(ids.size());
+      all.words.resize(ids.size());
+      const nb::gil_scoped_release released;
+      for (std::size_t i = 0; i < encoded.places.size(); ++i) {
+        const Place& place = encoded.places[i];
+        const std::size_t at = offsets[i];
+        const Places& of_tokens = of_threads[place.thread];
+        const std::uint32_t* first = encoded.buffers[place.thread].data() + place.start;
+        std::copy(first, first + place.count, ids.begin() + std::ptrdiff_t(at));
+        const auto copy = [&](const std::vector<std::int64_t>& from, std::vector<std::int64_t>& to) {
+          const auto start = from.begin() + std::ptrdiff_t(place.start);
+          std::copy(start, start + std::ptrdiff_t(place.count), to.begin() + std::ptrdiff_t(at));
+        };
+        copy(of_tokens.starts, all.starts);
+        copy(of_tokens.ends, all.ends);
+        copy(of_tokens.words, all.words);
+      }
     }
-    nb::object places = nb::steal(PyList_New(Py_ssize_t(ids.size())));
-    if (!places.is_valid()) throw nb::python_error();
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      nb::tuple place = nb::make_tuple(offsets.starts[i], offsets.ends[i]);
-      PyList_SET_ITEM(places.ptr(), Py_ssize_t(i), place.release().ptr());
-    }
-    return nb::make_tuple(list_of(ids.data(), ids.size()), places);
+    return nb::make_tuple(array_of(std::move(ids)), array_of(std::move(all.starts)), array_of(std::move(all.ends)),
+                          array_of(std::move(all.words)), array_of(std::move(offsets)));
   }
 
   // The ids of text in bytes, which may be cut between visible characters and spaces, where words end. Raises
@@ -389,7 +405,29 @@ class PyEncoder {
     return nb::steal(list);
   }
 
-  Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs) const {
+  // An array of numpy that owns the numbers.
+  template <class Number>
+  static nb::object array_of(std::vector<Number>&& numbers) {
+    auto* kept = new std::vector<Number>(std::move(numbers));
+    nb::capsule owner(kept, [](void* memory) noexcept { delete static_cast<std::vector<Number>*>(memory); });
+    return nb::cast(nb::ndarray<nb::numpy, Number>(kept->data(), {kept->size()}, owner));
+  }
+
+  nb::object lists_of(const Encoded& encoded) const {
+    const NoGarbageCollection lists_only;
+    nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
+    if (!lists.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < encoded.places.size(); ++i) {
+      const Place& place = encoded.places[i];
+      nb::object list = list_of(encoded.buffers[place.thread].data() + place.start, place.count);
+      PyList_SET_ITEM(lists.ptr(), Py_ssize_t(i), list.release().ptr());
+    }
+    return lists;
+  }
+
+  // With `places`, also where every token is, by thread.
+  Encoded encode_texts(nb::list texts, std::size_t threads, nb::object pairs, std::vector<Places>* places = nullptr,
+                       const Dropout* dropout = nullptr) const {
     std::vector<Utf8> utf8;
     utf8.reserve(texts.size());
     std::size_t bytes = 0;
@@ -407,12 +445,23 @@ class PyEncoder {
     for (IdBuffer& buffer : encoded.buffers) buffer.expect(bytes / threads);
     std::vector<Encoder::Worker> workers(threads);
     for (Encoder::Worker& worker : workers) worker = encoder_.worker();
+    if (places) {
+      places->resize(threads);
+      for (Places& of_thread : *places) of_thread.expect(bytes / threads);
+    }
     // A turn is a share of the texts that is small enough to keep all threads busy to the end.
     const std::size_t at_once = std::max<std::size_t>(1, utf8.size() / (threads * 16));
     in_parallel(utf8.size(), threads, at_once, [&](std::size_t thread, std::size_t item) {
       IdBuffer& ids = encoded.buffers[thread];
       const std::size_t start = ids.size();
-      encoder_.encode(workers[thread], utf8[item].bytes, utf8[item].size, specials, ids);
+      if (places) {
+        encoder_.encode_with_offsets(workers[thread], utf8[item].bytes, utf8[item].size, specials, ids,
+                                     (*places)[thread]);
+      } else if (dropout) {
+        encoder_.encode_sampled(workers[thread], utf8[item].bytes, utf8[item].size, specials, *dropout, item, ids);
+      } else {
+        encoder_.encode(workers[thread], utf8[item].bytes, utf8[item].size, specials, ids);
+      }
       encoded.places[item] = {thread, start, ids.size() - start};
     });
     return encoded;
@@ -442,8 +491,11 @@ NB_MODULE(_core, m) {
            "source"_a)
       .def("encode", &PyEncoder::encode, "text"_a, "specials"_a.none() = nb::none())
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
+      .def("encode_sampled", &PyEncoder::encode_sampled, "texts"_a, "threads"_a, "threshold"_a, "seed"_a,
+           "specials"_a.none() = nb::none())
       .def("encode_flat", &PyEncoder::encode_flat, "texts"_a, "threads"_a, "specials"_a.none() = nb::none())
-      .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "text"_a, "specials"_a.none() = nb::none())
+      .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "threads"_a,
+           "specials"_a.none() = nb::none())
       .def("encode_utf8", &PyEncoder::encode_utf8, "text"_a, "threads"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skip_special_tokens"_a, "separator"_a)
       .def("split", &PyEncoder::split, "text"_a)

@@ -1,6 +1,7 @@
 // A word and its tree to pieces: top-down matching, then post-merge. src/treetok/segment.py is the specification.
 #pragma once
 
+#include "dropout.h"
 #include "splitter.h"
 #include "vocabulary.h"
 
@@ -32,11 +33,12 @@ class Segmenter {
  public:
   explicit Segmenter(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
-  Cuts cut(const ScoredWord& word) const {
-    Cuts cuts = post_merge(word, match_top_down(word, true));
+  template <class Declines = DeclineNone>
+  Cuts cut(const ScoredWord& word, const Declines& declines = {}) const {
+    Cuts cuts = post_merge(word, match_top_down(word, true, declines), declines);
     const unsigned markers = count_markers(word, cuts);
     if (markers == 0) return cuts;
-    const Cuts plain = post_merge(word, match_top_down(word, false));
+    const Cuts plain = post_merge(word, match_top_down(word, false, declines), declines);
     return plain.pieces < cuts.pieces + markers ? plain : cuts;
   }
 
@@ -51,7 +53,8 @@ class Segmenter {
     return markers;
   }
 
-  Cuts match_top_down(const ScoredWord& word, bool with_markers) const {
+  template <class Declines>
+  Cuts match_top_down(const ScoredWord& word, bool with_markers, const Declines& declines) const {
     constexpr int LEAF = -1;
     const int splits = int(word.size) - 1;
     int left[MOST_CHARACTERS], right[MOST_CHARACTERS], open[MOST_CHARACTERS];
@@ -75,7 +78,8 @@ class Segmenter {
       const Node node = stack[--depth];
       const auto span = [&] { return word.span(std::size_t(node.start), std::size_t(node.end)); };
       if (node.split == LEAF || (std::size_t(node.end - node.start) <= vocabulary_.longest() &&
-                                 vocabulary_.find(span(), with_markers))) {
+                                 vocabulary_.find(span(), with_markers) &&
+                                 !declines(std::size_t(node.start), std::size_t(node.end)))) {
         cuts.at[cuts.pieces++] = std::uint8_t(node.start);
       } else {
         stack[depth++] = {node.split + 1, node.end, right[node.split]};
@@ -86,7 +90,8 @@ class Segmenter {
     return cuts;
   }
 
-  Cuts post_merge(const ScoredWord& word, const Cuts& cuts) const {
+  template <class Declines>
+  Cuts post_merge(const ScoredWord& word, const Cuts& cuts, const Declines& declines) const {
     if (cuts.pieces <= 1) return cuts;
     std::int64_t best[MOST_CHARACTERS + 1];
     std::size_t last_start[MOST_CHARACTERS + 1];
@@ -98,7 +103,7 @@ class Segmenter {
       for (std::size_t start = end - 1; start-- > 0;) {
         if (std::size_t(cuts.at[end] - cuts.at[start]) > vocabulary_.longest()) break;
         const Piece* token = vocabulary_.find(word.span(cuts.at[start], cuts.at[end]), false);
-        if (token && best[start] + token->cost < best[end]) {
+        if (token && best[start] + token->cost < best[end] && !declines(cuts.at[start], cuts.at[end])) {
           best[end] = best[start] + token->cost;
           last_start[end] = start;
         }

@@ -77,8 +77,8 @@ def check(state: TokenizerState, lines: list[str], with_offsets: list[str]) -> i
         total += len(expected[0])
     for line in with_offsets:
         with plain_python():
-            expected_offsets = reference.encode_with_offsets(line)
-        if native.encode_with_offsets(line) != expected_offsets:
+            expected_places = reference.encode_with_offsets([line], 1)
+        if not all(map(np.array_equal, native.encode_with_offsets([line], 1), expected_places)):
             sys.exit(f"offsets differ in {line!r}")
         separator = state.text_profile.separator
         ids = native.encode(line)

@@ -149,7 +149,7 @@ def test_too_little_text_is_reported_in_one_line(tmp_path):
     corpus.write_text("a b\n", encoding="utf-8")
     status, _, errors = run("train", corpus, "-o", tmp_path / "m", "--trees", "counts")
     assert status == 0
-    assert errors == "treetok: the text supports no more than 261 tokens; 30000 were asked for\n"
+    assert errors == "treetok: the text supports no more than 263 tokens; 30000 were asked for\n"
 
 
 def bad_inputs(tmp_path):
@@ -163,8 +163,15 @@ def bad_inputs(tmp_path):
     yield ["train", empty, *out], "the corpus has no words"
     yield ["train", latin, *out], "latin.txt, line 2: byte 0xe9 is not UTF-8"
     yield ["train", good, *out, "--vocab-size", 50], "a vocabulary of 50 is too small"
-    yield ["train", good, *out, "--vocab-size", -5], "vocab_size must be a whole number"
-    yield ["train", good, *out, "--profile", "cased"], "unknown profile 'cased'"
+    yield ["train", good, *out, "--vocab-size", -5], "--vocab-size must be a whole number"
+    yield ["train", good, *out, "--vocab", "paper", "--alignment", 1], "--alignment is for --vocab compact alone"
+    yield ["train", good, *out, "--trees", "counts", "--resume"], "--resume: for neural trees alone"
+    yield ["encode", good, "--model", "en", "--threads", 0], "--threads must be a whole number of 1 or more"
+    yield ["count", good, "--model", "en", "--threads", 0], "--threads must be a whole number of 1 or more"
+    yield ["count", tmp_path / "missing.txt", "--model", "en"], "no such file"
+    yield ["count", good, latin, "--model", "en"], "latin.txt, line 2: byte 0xe9 is not UTF-8"
+    yield ["decode", "--model", "en", tmp_path / "missing.bin"], "no such file"
+    yield ["decode", "--model", "en", tmp_path / "missing.npy"], "no such file"
     yield ["train", good, *out, "--trees", "oracle"], "unknown trees 'oracle'"
     yield ["train", good, *out, "--memory-limit", "lots"], "not an amount of memory"
     yield ["train", good, "-o", good], "it is a file, not a directory"
@@ -192,7 +199,7 @@ def test_bad_input_is_one_clear_line_and_status_1(tmp_path, capsys):
         assert errors.count("\n") == 1
         assert message in errors, arguments
         tried += 1
-    assert tried == 21
+    assert tried == 28
     assert not (tmp_path / "out").exists()
 
 
@@ -200,7 +207,7 @@ def test_ids_out_of_range_name_the_line():
     status, output, errors = run("decode", "--model", "en", text=b"1 2\n3 99999\n")
     assert status == 1
     assert output.count("\n") == 1
-    assert errors == "treetok: standard input, line 2: token id 99999 is out of range: ids run from 0 to 31999\n"
+    assert errors == "treetok: standard input, line 2: token id 99999 is out of range: ids run from 0 to 32001\n"
 
 
 def test_output_that_cannot_be_written_is_one_line():
@@ -223,9 +230,9 @@ def test_closed_streams():
 
 def test_training_reads_standard_input(tmp_path):
     status, output, _ = run(
-        "train", "-", "-o", tmp_path / "m", "--vocab-size", 260, "--trees", "counts", text=b"low lower lowest"
+        "train", "-", "-o", tmp_path / "m", "--vocab-size", 262, "--trees", "counts", text=b"low lower lowest"
     )
-    assert (status, last_line(output)) == (0, f"{tmp_path / 'm'}: 260 tokens, profile lossless")
+    assert (status, last_line(output)) == (0, f"{tmp_path / 'm'}: 262 tokens, profile lossless")
 
 
 def test_a_failed_training_leaves_the_old_model(model, tmp_path):
@@ -254,7 +261,16 @@ def test_a_tokenizer_is_replaced_only_by_force(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["sing"], ["train"], ["train", "x"], ["encode"], ["tree", "a", "b", "--model", "en", "--svg", "x"]],
+    [
+        [],
+        ["sing"],
+        ["train"],
+        ["train", "x"],
+        ["train", "x", "-o", "y", "--profile", "cased"],
+        ["encode"],
+        ["count"],
+        ["tree", "a", "b", "--model", "en", "--svg", "x"],
+    ],
 )
 def test_wrong_usage_is_status_2(arguments):
     status, output, errors = run(*arguments)

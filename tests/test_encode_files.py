@@ -150,7 +150,7 @@ def test_the_command(lossless, tmp_path, capsysbinary):
     for options, message in (
         (["-o", str(out)], b"needs files"),
         (["--end", END], b"give -o FILE"),
-        (["--threads", "0"], b"at least 1"),
+        (["--threads", "0"], b"--threads must be a whole number of 1 or more"),
     ):
         assert main(["encode", *model, *options]) == 1
         assert message in capsysbinary.readouterr().err

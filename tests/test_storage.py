@@ -99,7 +99,7 @@ def test_a_directory_with_the_name_of_a_shipped_tokenizer(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     lossless.save("en")
     with pytest.warns(TreetokWarning, match=r"for the local directory use '\./en'"):
-        assert TreeTokenizer.load("en").vocab_size == 32_000
+        assert TreeTokenizer.load("en").vocab_size == 32_002
     assert TreeTokenizer.load("./en").vocab_size == 1500
 
 
@@ -132,7 +132,7 @@ def test_saving_replaces_a_tokenizer_and_nothing_else(tmp_path, lossless, uncase
 
 def test_obsolete_files_are_removed(tmp_path, lossless):
     lossless.save(tmp_path)
-    TreeTokenizer.train(["a b c"], 261, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
+    TreeTokenizer.train(["a b c"], 263, trees="counts", lexicon_size=0, progress=False).save(tmp_path)
     assert "lexicon.safetensors" not in contents(tmp_path)
     assert TreeTokenizer.load(tmp_path).known_words == 0
 
@@ -270,6 +270,12 @@ def test_a_damaged_head_is_named(saved, content, message):
         ("special_tokens", {"": 0}, "special_tokens must map non-empty names to ids"),
         ("special_tokens", {"\ud800": 0}, "is damaged"),
         ("special_tokens", {"<\ud800>": 0}, "is damaged"),
+        ("roles", None, "roles map bos, eos"),
+        ("roles", {"eos": "<a>"}, "the role 'eos' must name a special token, not '<a>'"),
+        ("roles", {"eos": "the"}, "the role 'eos' must name a special token, not 'the'"),
+        ("roles", {"eos": 0}, "a special token must be a string"),
+        ("roles", {"eos": None}, "the role 'eos' must name a special token, not None"),
+        ("roles", {"end": "<|endoftext|>"}, "unknown role 'end'"),
         ("special_tokens", {"<a>": True}, "special_tokens must map non-empty names to ids"),
         ("files", 3, "is damaged"),
         ("settings", 3, "is damaged"),

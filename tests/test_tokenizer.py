@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from conftest import ROOT
 from treetok import TreeTokenizer, TreetokError
+from treetok.reference_encoder import ReferenceEncoder
 from treetok.text.uncased import NORMAL_CHARACTERS
 
 encodable = st.text(st.characters(exclude_categories=["Cs"]))
@@ -109,6 +110,29 @@ def test_bytes_of_one_character_share_its_offsets(lossless):
 
 
 @pytest.mark.parametrize("profile", ["lossless", "uncased"])
+@given(st.lists(encodable | mixed_scripts | st.just("one<|endoftext|> two[SEP]three"), max_size=4))
+def test_words_of_tokens(profile, request, texts):
+    """Each token has the number of its word; the tokens of a word are those of the word by itself."""
+    tokenizer = request.getfixturevalue(profile)
+    encodings = tokenizer.encode_batch_with_offsets(iter(texts), threads=2, allowed_special="all")
+    assert encodings == [tokenizer.encode_with_offsets(text, allowed_special="all") for text in texts]
+    flat = tokenizer.encode_flat_with_offsets(texts, allowed_special="all")
+    assert flat.ids.tolist() == [token_id for encoding in encodings for token_id in encoding.ids]
+    specials = set(tokenizer.special_tokens.values()) - {tokenizer.token_to_id("[UNK]")}
+    for encoding in encodings:
+        assert [word is None for word in encoding.word_ids] == [number in specials for number in encoding.ids]
+    for text, encoding in zip(texts, tokenizer.encode_batch_with_offsets(texts), strict=True):
+        words = tokenizer.state.text_profile.split(text)
+        assert len(encoding) == len(encoding.word_ids)
+        for number, word in enumerate(words):
+            of_word = [
+                token_id for token_id, at in zip(encoding.ids, encoding.word_ids, strict=True) if at == number
+            ]
+            pieces = ReferenceEncoder(tokenizer.state).pieces(word)
+            assert of_word == [token_id for piece in pieces for token_id in tokenizer._table.ids_of_piece(piece)]
+
+
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
 @pytest.mark.parametrize("text", ["a\ud800", "\udfff"])
 def test_lone_surrogates_are_refused(profile, text, request):
     tokenizer = request.getfixturevalue(profile)
@@ -117,6 +141,11 @@ def test_lone_surrogates_are_refused(profile, text, request):
             method(text)
     with pytest.raises(TreetokError, match="lone surrogate"):
         tokenizer.encode_batch(["fine", text])
+    for method in (tokenizer.encode_batch, tokenizer.encode_flat, tokenizer.encode_batch_with_offsets):
+        with pytest.raises(TreetokError, match=r"texts\[1\]: the text has a lone surrogate"):
+            method(["fine", text], threads=2)
+        with pytest.raises(TreetokError, match=r"texts\[2\]: text must be str, not int"):
+            method(["fine", "", 5])
 
 
 def test_case_is_kept_and_trees_are_not_changed_by_it(lossless):
@@ -205,7 +234,7 @@ def test_tokens_and_ids(lossless, uncased):
         assert [tokenizer.token_to_id(name) for name in names] == list(range(1500))
         assert tokenizer.token_to_id("no such token") is None
     assert lossless.id_to_token(lossless.token_to_id("<0xE4>")) == "<0xE4>"
-    assert lossless.special_tokens == {"<|endoftext|>": 0}
+    assert lossless.special_tokens == {"<|endoftext|>": 0, "<|pad|>": 1, "<|mask|>": 2}
     assert list(uncased.special_tokens) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -312,11 +341,50 @@ def test_stream_gives_the_same_text(lossless, text):
     assert stream.finish() == ""
 
 
-@given(st.lists(st.integers(0, 1499)))
-def test_any_ids_decode_and_stream_alike(lossless, uncased, ids):
-    for tokenizer in (lossless, uncased):
-        stream = tokenizer.decode_stream()
-        assert "".join(map(stream.step, ids)) + stream.finish() == tokenizer.decode(ids)
+def ids_in_parts(tokenizer):
+    """Any ids, often special tokens, markers and bytes, which are halves of characters, in parts of any length."""
+    table = tokenizer.state.table
+    strange = [*table.special_tokens.values(), *table.marker_of_id, *table.id_of_byte.values()]
+    # What markers change.
+    words = [number for number, name in enumerate(table.names) if name.startswith(" ")]
+    some = st.sampled_from(strange + words) | st.integers(0, len(table) - 1)
+    of_text = encodable.map(tokenizer.encode)
+    return st.lists(st.lists(some, max_size=6) | of_text, max_size=8)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("profile", ["lossless", "uncased"])
+@given(st.data())
+def test_any_ids_decode_and_stream_alike(profile, skip, request, data):
+    tokenizer = request.getfixturevalue(profile)
+    parts = data.draw(ids_in_parts(tokenizer))
+    ids = [token_id for part in parts for token_id in part]
+    expected = tokenizer.decode(ids, skip_special_tokens=skip)
+    stream = tokenizer.decode_stream(skip_special_tokens=skip)
+    # A stream that is finished begins anew.
+    for _ in range(2):
+        assert "".join(map(stream.step, ids)) + stream.finish() == expected
+        assert "".join(map(stream.extend, parts)) + stream.finish() == expected
+
+
+@given(st.data())
+def test_what_is_streamed_is_never_taken_back(lossless, data):
+    """What is there after each id is the beginning of all that comes later, and has no half character."""
+    text = data.draw(encodable | mixed_scripts)
+    stream, so_far = lossless.decode_stream(), ""
+    for token_id in lossless.encode(text):
+        so_far += stream.step(token_id)
+        assert text.startswith(so_far)
+    assert so_far == text
+
+
+def test_a_stream_refuses_ids_that_are_none_and_goes_on(lossless):
+    ids = lossless.encode("a東b")
+    stream = lossless.decode_stream()
+    first = stream.extend(ids[:2])
+    with pytest.raises(TreetokError, match="token id 1500 is out of range"):
+        stream.extend([ids[2], 1500])
+    assert first + stream.extend(ids[2:]) == "a東b"
 
 
 def test_stream_holds_back_only_what_is_unfinished(lossless):

@@ -111,3 +111,8 @@ def draw_svg(tree: Tree) -> str:
             "",
         ]
     )
+
+
+def draw_html(tree: Tree) -> str:
+    """A picture; brackets if it would be too large."""
+    return draw_svg(tree) if len(tree.text) <= LONGEST_DRAWN else f"<pre>{escape(tree.brackets())}</pre>"

@@ -153,27 +153,29 @@ def ids_of_file(
         yield end
 
 
-def together(texts: Iterator[str]) -> Iterator[list[str]]:
+def together(texts: Iterator[str], at_once: int | None = None) -> Iterator[list[str]]:
     """Texts in groups of bounded size."""
+    at_once = at_once or ENCODED_AT_ONCE
     group: list[str] = []
     size = 0
     for text in texts:
         group.append(text)
         size += len(text)
-        if size >= ENCODED_AT_ONCE:
+        if size >= at_once:
             yield group
             group, size = [], 0
     if group:
         yield group
 
 
-def blocks_of_words(blocks: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+def blocks_of_words(blocks: Iterator[bytes], at_once: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Blocks of UTF-8 that end where a word does, each with the number of its first line."""
+    at_once = at_once or ENCODED_AT_ONCE
     line, size = 1, 0
     parts: list[bytes] = []
     for block in blocks:
         size += len(block)
-        end = last_end_of_word(block) if size >= ENCODED_AT_ONCE else 0
+        end = last_end_of_word(block) if size >= at_once else 0
         if not end and size >= LONGEST_UNBROKEN:
             end = start_of_last_character(block)
         if end:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,8 +70,9 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __reduce__(self) -> tuple[type[Lexicon], tuple[object, ...]]:
-        return Lexicon, (self.utf8, self.lengths, self.depths)
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Bytes, since pickled arrays differ by which of them have the same dtype object.
+        return lexicon_from_bytes, tuple(array.tobytes() for array in (self.utf8, self.lengths, self.depths))
 
     # Computed at the first look-up, since the native core does without.
 
@@ -97,3 +99,8 @@ class Lexicon:
         # Each preceding word has one split fewer than it has letters.
         first = self._starts[number] - number
         return [-depth for depth in self.depths[first : first + len(letters) - 1].tolist()]
+
+
+def lexicon_from_bytes(*arrays: bytes) -> Lexicon:
+    utf8, lengths, depths = (np.frombuffer(array, dtype=np.uint8) for array in arrays)
+    return Lexicon(utf8, lengths, depths)

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from treetok.sampling import Dropout
 from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
 from treetok.word_encoder import WordEncoder
@@ -18,6 +19,11 @@ CHARACTERS_AT_ONCE = 1 << 22
 
 # Special tokens to look for in a text, and their ids.
 Specials = Sequence[tuple[str, int]]
+# Ids, starts, ends and words of tokens, and offsets of texts.
+Int64 = npt.NDArray[np.int64]
+FlatOffsets = tuple[npt.NDArray[np.uint32], Int64, Int64, Int64, npt.NDArray[np.uint64]]
+# The number of the word of a special token.
+NO_WORD = -1
 
 
 class ReferenceEncoder:
@@ -49,25 +55,65 @@ class ReferenceEncoder:
         return ids, offsets
 
     def encode_with_offsets(
-        self, text: str, specials: Specials | None = None
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        check_encodable(text)
-        ids: list[int] = []
-        offsets: list[tuple[int, int]] = []
-        start_of_part = 0
+        self, texts: Sequence[str], threads: int, specials: Specials | None = None
+    ) -> FlatOffsets:
+        """Ids, where every token starts and ends in its text, the number of its word there (NO_WORD for special
+        tokens), and where each text begins in these arrays."""
+        # Their unseen words are parsed together.
+        self.encode_batch(texts, threads, specials)
+        encoded = [list(self._places(text, specials)) for text in texts]
+        columns = np.array(list(chain.from_iterable(encoded)), dtype=np.int64).reshape(-1, 4).T
+        offsets = np.zeros(len(encoded) + 1, dtype=np.uint64)
+        np.cumsum([len(of_text) for of_text in encoded], out=offsets[1:])
+        ids, starts, ends, words = map(np.ascontiguousarray, columns)
+        return ids.astype(np.uint32), starts, ends, words, offsets
+
+    def _places(self, text: str, specials: Specials | None) -> Iterator[tuple[int, int, int, int]]:
+        """Id, start, end and number of the word of each token of a text."""
+        start_of_part = number = 0
         for part, special_id in split_at_specials(text, specials):
             if special_id is not None:
-                ids.append(special_id)
-                offsets.append((start_of_part, start_of_part + len(part)))
+                yield special_id, start_of_part, start_of_part + len(part), NO_WORD
             else:
                 words, places = self._profile.split_with_offsets(part)
                 known = self._words.ids(words)
                 for word, places_of_word in zip(words, places, strict=True):
-                    ids += known[word]
                     of_word = self._table.offsets(known[word], places_of_word)
-                    offsets += [(start_of_part + start, start_of_part + end) for start, end in of_word]
+                    for token_id, (start, end) in zip(known[word], of_word, strict=True):
+                        yield token_id, start_of_part + start, start_of_part + end, number
+                    number += 1
             start_of_part += len(part)
-        return ids, offsets
+
+    def encode_sampled(
+        self, texts: Sequence[str], threads: int, threshold: int, seed: int, specials: Specials | None = None
+    ) -> list[list[int]]:
+        """Sampled segmentations (`sampling.py`)."""
+        dropout = Dropout(threshold, seed)
+        encoded: list[list[int]] = []
+        for group in groups_of_texts(texts, CHARACTERS_AT_ONCE):
+            parts = [list(self._split(text, specials)) for text in group]
+            words_of_all = {word for of_text in parts for word in of_text if isinstance(word, str)}
+            scores = self._words.scores(sorted(words_of_all))
+            for of_text in parts:
+                ids: list[int] = []
+                number = 0
+                for word in of_text:
+                    if isinstance(word, int):
+                        ids.append(word)
+                        continue
+                    declines = dropout.of_word(len(encoded), number)
+                    ids += self._words.sampled_ids(word, scores[word], declines)
+                    number += 1
+                encoded.append(ids)
+        return encoded
+
+    def _split(self, text: str, specials: Specials | None) -> Iterator[str | int]:
+        """The words of a text, and the ids of special tokens."""
+        for part, special_id in split_at_specials(text, specials):
+            if special_id is None:
+                yield from self._profile.split(part)
+            else:
+                yield special_id
 
     def encode_utf8(self, text: bytes, threads: int) -> npt.NDArray[np.uint32]:
         """The ids of text in bytes."""

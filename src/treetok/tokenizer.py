@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
-from treetok.errors import TreetokError, whole_number
+from treetok.encoding import Encoding, FlatEncoding
+from treetok.errors import TreetokError, share, whole_number
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
-from treetok.sources import TreeSource
+from treetok.sampling import Dropout
+from treetok.sources import CountTrees, ParserTrees, TreeSource
+from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles
 from treetok.text import check_encodable
-from treetok.token_table import TokenTable
+from treetok.token_table import TokenTable, check_entries
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores
 
@@ -26,19 +33,6 @@ from treetok.tree import Tree, join_scores
 MOST_THREADS = 1024
 
 AllowedSpecial = Iterable[str] | Literal["all"]
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """Ids, the text of each token, and its (start, end) offsets in the input, end exclusive.
-
-    In the lossless profile the slices concatenate to the input: when a character is encoded as several bytes, the
-    first byte has the character's offsets and the others are empty spans after it.
-    """
-
-    ids: list[int]
-    tokens: list[str]
-    offsets: list[tuple[int, int]]
 
 
 class TreeTokenizer:
@@ -57,8 +51,24 @@ class TreeTokenizer:
         self._encoder: Any = native_encoder(state) or ReferenceEncoder(state)
 
     def __reduce__(self) -> tuple[type[TreeTokenizer], tuple[TokenizerState]]:
-        # `replace` drops cached properties.
-        return TreeTokenizer, (replace(self.state),)
+        return TreeTokenizer, (self.state,)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both do the same to every text: what they consist of is equal."""
+        if not isinstance(other, TreeTokenizer):
+            return NotImplemented
+        mine, others = self.state, other.state
+        if mine is others:
+            return True
+        is_plain = isinstance(mine.source, CountTrees | ParserTrees)
+        same_trees = type(mine.source) is type(others.source) if is_plain else mine.source == others.source
+        return type(mine) is type(others) and same_trees and mine.sha256 == others.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.state.sha256)
+
+    def __len__(self) -> int:
+        return self.vocab_size
 
     def __repr__(self) -> str:
         return f"<TreeTokenizer: {self.profile}, {self.vocab_size} tokens, {self.known_words} known words>"
@@ -121,6 +131,27 @@ class TreeTokenizer:
         trained = run_pipeline(corpus, chosen, directory=directory, resume=resume, force=force, progress=progress)
         return cls(trained.state)
 
+    def with_special_tokens(self, tokens: Iterable[str] = (), **roles: str | None) -> TreeTokenizer:
+        """A tokenizer with more special tokens, whose ids follow the present ones, and with other roles.
+
+        tokens: new special tokens; those that it has already keep their ids.
+        roles: the tokens that are to be `bos`, `eos`, `unk`, `pad`, `mask`, `cls` or `sep`; they are added if they
+            are new. None takes a role away.
+
+        >>> chat = TreeTokenizer.load("en").with_special_tokens(["<|user|>", "<|assistant|>"], eos="<|end|>")
+        >>> chat.encode("<|user|>", allowed_special="all") == [chat.special_tokens["<|user|>"]]
+        True
+        """
+        changes = checked_roles(roles)
+        named = [token for token in changes.values() if token is not None]
+        specials = dict(self.state.special_tokens)
+        for name in dict.fromkeys([*checked_names(tokens), *named]):
+            specials.setdefault(name, len(self.state.entries) + len(specials))
+        new_roles = changed_roles(self.state.roles, changes)
+        check_roles(new_roles, specials, self._profile.byte_fallback)
+        check_entries([entry for entry, _ in self.state.entries], specials, self._profile.byte_fallback)
+        return TreeTokenizer(replace(self.state, special_tokens=specials, roles=new_roles))
+
     # ---- properties
 
     @property
@@ -137,6 +168,15 @@ class TreeTokenizer:
     def special_tokens(self) -> dict[str, int]:
         """Special tokens and their ids."""
         return dict(self.state.special_tokens)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What special tokens are for: "bos", "eos", "unk", "pad", "mask", "cls" or "sep", and the token of each.
+
+        >>> TreeTokenizer.load("en").roles["eos"]
+        '<|endoftext|>'
+        """
+        return dict(self.state.roles)
 
     @property
     def known_words(self) -> int:
@@ -158,9 +198,56 @@ class TreeTokenizer:
         """The text of a token; bytes are written <0x80> to <0xFF>, markers <join>, <cap> and <upper>."""
         return self._table.names[self._table.checked_id(token_id)]
 
+    def get_vocab(self) -> dict[str, int]:
+        """All tokens, special ones included, and their ids, in the order of ids. Bytes are written <0x80> to
+        <0xFF>, markers <join>, <cap> and <upper>."""
+        return dict(self._table.id_of_name)
+
+    def export_vocab(self, path: str | PathLike[str]) -> None:
+        """Write `get_vocab` as JSON, in the order of ids, for other tools."""
+        written = json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n"
+        try:
+            Path(path).write_text(written, encoding="utf-8")
+        except OSError as error:
+            raise TreetokError(f"cannot write {path}: {error.strerror or error}") from None
+
     # ---- encoding
 
-    def encode(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[int]:
+    @overload
+    def __call__(self, text: str) -> list[int]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, text: Mapping[str, Any]) -> dict[str, Any]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, text: Iterable[str]) -> list[list[int]]: ...
+    def __call__(self, text: Any) -> Any:
+        """`encode` for a text, `encode_batch` for a list of texts.
+
+        Rows and batches of a dataset are mappings from columns. From the column `text`, a column `input_ids` is
+        made, so that `dataset.map(tok, batched=True)` works.
+
+        >>> tok = TreeTokenizer.load("en")
+        >>> tok("windsurfing") == tok.encode("windsurfing"), tok(["a", "b"]) == tok.encode_batch(["a", "b"])
+        (True, True)
+        >>> tok({"text": ["a", "b"]}) == {"input_ids": tok(["a", "b"])}
+        True
+        """
+        if isinstance(text, Mapping):
+            if "text" not in text:
+                raise TreetokError(
+                    f"there is no column 'text' among {', '.join(map(repr, text))}: to encode another one, use"
+                    " dataset.map(lambda batch: {'input_ids': tok.encode_batch(batch[COLUMN])}, batched=True)"
+                )
+            return {"input_ids": self(text["text"])}
+        return self.encode(text) if isinstance(text, str) else self.encode_batch(text)
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int | None = None,
+    ) -> list[int]:
         """Encode a text as ids.
 
         Text that looks like a special token is encoded as ordinary text unless the token is in `allowed_special`,
@@ -169,32 +256,86 @@ class TreeTokenizer:
         >>> tok = TreeTokenizer.load("en")
         >>> tok.encode("<|endoftext|>", allowed_special="all") == [tok.special_tokens["<|endoftext|>"]]
         True
+
+        dropout: the probability with which every token is declined, so that a smaller one is taken: subword
+            regularization for the training of language models. 0 is the usual encoding, 1 splits words into
+            characters. Occurrences of a word are sampled independently; a decoder gets the same text back.
+        seed: the same seed gives the same sample; None a new one in each call.
         """
+        if dropout or seed is not None:
+            return self.encode_batch([text], allowed_special=allowed_special, dropout=dropout, seed=seed)[0]
         specials = self._specials(allowed_special) if allowed_special else None
         try:
             return self._encoder.encode(text, specials)  # type: ignore[no-any-return]
         except (TypeError, ValueError) as error:
-            raise explained(error, [text]) from None
+            raise explained(error, text) from None
 
     def encode_batch(
-        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+        self,
+        texts: Iterable[str],
+        *,
+        threads: int | None = None,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> list[list[int]]:
-        """Encode a batch of texts, divided among `threads` (one if None)."""
+        """Encode a batch of texts, divided among `threads` (one if None).
+
+        dropout, seed: as for `encode`. A sample depends on the seed, the text and its place in the batch.
+        """
+        probability, seed = checked_dropout(dropout), checked_seed(seed)
         texts, threads, specials = self._batch(texts, threads, allowed_special)
         try:
+            if probability:
+                threshold = Dropout.of(probability, seed).threshold
+                return self._encoder.encode_sampled(texts, threads, threshold, seed, specials)  # type: ignore[no-any-return]
             return self._encoder.encode_batch(texts, threads, specials)  # type: ignore[no-any-return]
-        except (TypeError, ValueError) as error:
-            raise explained(error, texts) from None
+        except (TypeError, ValueError, TreetokError) as error:
+            raise explained_in_batch(error, texts) from None
 
     def encode_flat(
-        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-        """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]]."""
+        self,
+        texts: Iterable[str],
+        *,
+        threads: int | None = None,
+        allowed_special: AllowedSpecial = (),
+        dtype: npt.DTypeLike = np.uint32,
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]].
+
+        dtype: of the ids. With signed integers (int64, int32), the offsets are int64 instead of uint64, so that
+            PyTorch takes both.
+        """
+        kind = integers_for(dtype, self.vocab_size)
         texts, threads, specials = self._batch(texts, threads, allowed_special)
         try:
-            return self._encoder.encode_flat(texts, threads, specials)  # type: ignore[no-any-return]
-        except (TypeError, ValueError) as error:
-            raise explained(error, texts) from None
+            ids, offsets = self._encoder.encode_flat(texts, threads, specials)
+        except (TypeError, ValueError, TreetokError) as error:
+            raise explained_in_batch(error, texts) from None
+        # Ids are below 2**31, so that nothing is copied for int32 and the offsets.
+        ids = ids.view(kind) if kind == np.int32 else ids.astype(kind, copy=False)
+        return ids, offsets.view(np.int64) if kind.kind == "i" else offsets
+
+    @overload
+    def count_tokens(  # type: ignore[overload-overlap]
+        self, text: str, *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> int: ...
+    @overload
+    def count_tokens(
+        self, text: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> list[int]: ...
+    def count_tokens(
+        self, text: str | Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> int | list[int]:
+        """The number of tokens of a text, or of each of several texts, without making lists of ids.
+
+        >>> TreeTokenizer.load("en").count_tokens(["windsurfing", ""])
+        [3, 0]
+        """
+        is_one = isinstance(text, str)
+        _, offsets = self.encode_flat([text] if is_one else text, threads=threads, allowed_special=allowed_special)  # type: ignore[list-item]
+        counts: list[int] = np.diff(offsets).tolist()
+        return counts[0] if is_one else counts
 
     def encode_files(
         self,
@@ -227,15 +368,49 @@ class TreeTokenizer:
             Progress(progress),
         )
 
+    def count_files(
+        self,
+        files: PathLike[str] | Iterable[PathLike[str]],
+        *,
+        text_column: str = "text",
+        threads: int | None = None,
+        progress: bool | Callable[[str, int, int | None], object] = True,
+    ) -> list[TextCounts]:
+        """The numbers of tokens, words and characters of each file. Memory does not grow with the files, which may
+        be all that `encode_files` reads."""
+        return count_files(
+            self._encoder, checked_files(files), text_column, checked_threads(threads), Progress(progress)
+        )
+
     def encode_with_offsets(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Encoding:
-        """Ids, tokens and character offsets into the input."""
+        """Ids, tokens, character offsets into the input, and the number of each token's word.
+
+        >>> TreeTokenizer.load("en").encode_with_offsets("the windsurfers").word_ids
+        [0, 1, 1, 1, 1]
+        """
         specials = self._specials(allowed_special) if allowed_special else None
         try:
-            ids, offsets = self._encoder.encode_with_offsets(text, specials)
+            arrays = self._encoder.encode_with_offsets([text], 1, specials)
         except (TypeError, ValueError) as error:
-            raise explained(error, [text]) from None
-        names = self._table.names
-        return Encoding(ids, [names[token_id] for token_id in ids], offsets)
+            raise explained(error, text) from None
+        return next(FlatEncoding(*arrays).encodings(self._table.names))
+
+    def encode_batch_with_offsets(
+        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> list[Encoding]:
+        """The same for a batch of texts, divided among `threads` (one if None)."""
+        flat = self.encode_flat_with_offsets(texts, threads=threads, allowed_special=allowed_special)
+        return list(flat.encodings(self._table.names))
+
+    def encode_flat_with_offsets(
+        self, texts: Iterable[str], *, threads: int | None = None, allowed_special: AllowedSpecial = ()
+    ) -> FlatEncoding:
+        """The same in arrays over the tokens of all texts, without a Python object for each."""
+        texts, threads, specials = self._batch(texts, threads, allowed_special)
+        try:
+            return FlatEncoding(*self._encoder.encode_with_offsets(texts, threads, specials))
+        except (TypeError, ValueError, TreetokError) as error:
+            raise explained_in_batch(error, texts) from None
 
     def tokenize(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[str]:
         """The text of each token; bytes of characters outside the vocabulary are written <0x80> to <0xFF>, markers
@@ -267,15 +442,17 @@ class TreeTokenizer:
             raise TreetokError(f"a batch must be a list of lists of ids, not {type(batch).__name__}")
         return [self.decode(ids, skip_special_tokens=skip_special_tokens) for ids in batch]
 
-    def decode_stream(self) -> DecodeStream:
-        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id.
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """Incremental decoding for generation loops: `.step(id)` returns the text completed by each id,
+        `.extend(ids)` that completed by several.
 
         >>> tok = TreeTokenizer.load("en")
         >>> stream = tok.decode_stream()
         >>> "".join(map(stream.step, tok.encode("née 東"))) + stream.finish()
         'née 東'
         """
-        return DecodeStream(self._table, self._profile.separator)
+        skipped = self.state.special_tokens.values() if skip_special_tokens else ()
+        return DecodeStream(self._table, self._profile.separator, skipped)
 
     # ---- words
 
@@ -348,8 +525,48 @@ def checked_threads(threads: int | None) -> int:
     return 1 if threads is None else min(whole_number("threads", threads, least=1), MOST_THREADS)
 
 
-def explained(error: Exception, texts: Iterable[object]) -> TreetokError:
+def checked_dropout(dropout: float) -> float:
+    return 0.0 if dropout == 0 else share("dropout", dropout, may_be_one=True, may_be_zero=True)
+
+
+def checked_seed(seed: int | None) -> int:
+    """A seed of 64 bits; None is a new one."""
+    if seed is None:
+        return secrets.randbits(64)
+    number = whole_number("seed", seed, least=0)
+    if number >= 1 << 64:
+        raise TreetokError(f"seed must be below 2**64, not {number}")
+    return number
+
+
+def integers_for(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
+    """
+    >>> integers_for("int32", 32_000)
+    dtype('int32')
+    """
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind.kind not in "iu" or np.iinfo(kind).max < vocab_size - 1:
+        raise TreetokError(f"ids below {vocab_size} need a type such as int64, int32 or uint32, not {dtype}")
+    return kind
+
+
+def explained(error: Exception, text: object) -> TreetokError:
     """The error that a text at fault causes; the native core only notices it."""
-    for text in texts:
+    try:
         check_encodable(text)  # type: ignore[arg-type]
+    except TreetokError as reason:
+        return reason
+    return TreetokError(str(error))
+
+
+def explained_in_batch(error: Exception, texts: Iterable[object]) -> TreetokError:
+    """The same, with the number of the text in its batch."""
+    for number, text in enumerate(texts):
+        try:
+            check_encodable(text)  # type: ignore[arg-type]
+        except TreetokError as reason:
+            return TreetokError(f"texts[{number}]: {reason}")
     return TreetokError(str(error))

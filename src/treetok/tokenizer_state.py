@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from treetok.lexicon import Lexicon
 from treetok.markers import Marker, marked_strings
 from treetok.segment import Segmenter
-from treetok.sources import TreeSource, scores_of_words
+from treetok.sources import CountTrees, ParserTrees, TreeSource, scores_of_words
 from treetok.text import Profile, profile_named
 from treetok.token_table import Entry, TokenTable
+
+MARKER_NUMBERS = frozenset(Marker)
+# What is no plain data.
+OBJECTS = ("lexicon", "source")
+# What decides ids, beside the objects.
+DECISIVE = ("profile", "profile_version", "entries", "special_tokens", "fewest_tokens", "roles")
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,24 @@ class TokenizerState:
     # How it was trained; informational only.
     settings: Mapping[str, Any] = field(default_factory=dict)
     card: str | None = None
+    # What special tokens are for: "pad", "eos" and so on.
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The bytes of a pickle depend on nothing but the content, so that they are the same in every process and
+        after use: `datasets` finds its cache by them."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in OBJECTS}
+        return unpickled, (type(self), json.dumps(plain), self.lexicon, self.source)
+
+    @cached_property
+    def sha256(self) -> str:
+        """A digest of all that decides what it does, but for trees that come from a Python object."""
+        plain = {name: getattr(self, name) for name in DECISIVE}
+        digest = hashlib.sha256(json.dumps(plain).encode())
+        digest.update(pickle.dumps(self.lexicon, protocol=5))
+        if isinstance(self.source, CountTrees | ParserTrees):
+            digest.update(pickle.dumps(self.source, protocol=5))
+        return digest.hexdigest()
 
     @property
     def text_profile(self) -> Profile:
@@ -76,3 +103,14 @@ class TokenizerState:
         """Tokens by id and ids by token; computed once."""
         entries = [entry for entry, _ in self.entries]
         return TokenTable(entries, self.special_tokens, self.text_profile.byte_fallback)
+
+
+def unpickled(kind: type[TokenizerState], plain: str, lexicon: Lexicon, source: TreeSource) -> TokenizerState:
+    """The inverse of `TokenizerState.__reduce__`."""
+    content = json.loads(plain)
+    # Markers are numbers in JSON.
+    content["entries"] = [
+        (Marker(entry) if isinstance(entry, int) and entry in MARKER_NUMBERS else entry, count)
+        for entry, count in content["entries"]
+    ]
+    return kind(lexicon=lexicon, source=source, **content)

@@ -188,3 +188,9 @@ class Tree:
         from treetok.drawing import draw_svg
 
         return draw_svg(self)
+
+    def _repr_html_(self) -> str:
+        """A picture, in notebooks. As a part of the page it has the page's colour, light or dark."""
+        from treetok.drawing import draw_html
+
+        return draw_html(self)

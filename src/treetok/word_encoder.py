@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
+from treetok.sampling import Declines, sample_pieces
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import with_leading_space
 
@@ -51,6 +52,11 @@ class WordEncoder:
             word: tuple(chain.from_iterable(map(self._table.ids_of_piece, pieces)))
             for word, pieces in self.pieces(words).items()
         }
+
+    def sampled_ids(self, word: str, scores: Sequence[float], declines: Declines) -> list[int]:
+        """The ids of one occurrence of a word, with dropout."""
+        pieces = sample_pieces(self._segmenter, word, scores, declines)
+        return list(chain.from_iterable(map(self._table.ids_of_piece, pieces)))
 
     def pieces(self, words: Iterable[str]) -> dict[str, list[str]]:
         return {word: self._segmenter.cut(word, scores) for word, scores in self.scores(words).items()}

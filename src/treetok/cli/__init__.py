@@ -1,4 +1,4 @@
-"""The command line: `treetok train | encode | decode | tree | eval | info`.
+"""The command line: `treetok train | encode | decode | count | tree | eval | info | vocab | special-tokens`.
 
 Results go to stdout, progress and errors to stderr. Exit status: 0 success, 1 bad input, 2 wrong usage.
 """
@@ -8,24 +8,40 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import encode_decode, eval, info, train, tree
+from treetok.cli import count, encode_decode, eval, info, special_tokens, train, tree, vocab
+from treetok.cli.help import HelpFormatter, examples, in_terms_of_options
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="treetok", description="Tokenize words along their trees.")
+    parser = argparse.ArgumentParser(
+        prog="treetok",
+        description="Tokenize words along their trees.",
+        epilog=examples(
+            "echo 'Windsurfers tricycled.' | treetok encode --model en --tokens",
+            "treetok tree windsurfing --model en",
+            "treetok train corpus.txt -o my-tokenizer --trees en",
+        ),
+        formatter_class=HelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"treetok {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     train.add_command(commands)
     encode_decode.add_commands(commands)
+    count.add_command(commands)
     tree.add_command(commands)
     eval.add_command(commands)
     info.add_command(commands)
+    vocab.add_command(commands)
+    special_tokens.add_command(commands)
     return parser
 
 
@@ -33,14 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     prepare_streams()
     options = make_parser().parse_args(arguments)
+
+    def complain(message: object) -> None:
+        print(f"treetok: {in_terms_of_options(str(message), options.parser)}", file=sys.stderr)
+
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), termination_as_exit():
             warnings.simplefilter("always", TreetokWarning)
-            warnings.showwarning = lambda message, *_: print(f"treetok: {message}", file=sys.stderr)
+            warnings.showwarning = lambda message, *_: complain(message)
             options.run(options)
             sys.stdout.flush()
     except TreetokError as error:
-        print(f"treetok: {error}", file=sys.stderr)
+        complain(error)
         return 1
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does: not an error.
@@ -57,6 +77,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("treetok: interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+@contextlib.contextmanager
+def termination_as_exit() -> Iterator[None]:
+    """SIGTERM ends the command like an error does, so that unfinished files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def prepare_streams() -> None:

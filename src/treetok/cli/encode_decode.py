@@ -12,13 +12,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.help import HelpFormatter, add_model, examples
+from treetok.cli.id_files import has_numbers, read_ids
 from treetok.corpus.reading import compression_of, decompress, has_rows, read_texts, reading_errors
 from treetok.corpus.reading import decode as decode_utf8
 from treetok.storage.vocab_tsv import escape_character
+from treetok.tokenizer import checked_threads
 
 SPACE = "␣"
 LINES_AT_ONCE = 10_000
@@ -42,7 +46,12 @@ def add_commands(commands: Any) -> None:
         " if it has none in the input. With -o, write all ids to one file instead, for training language models."
         " Files may be compressed (.gz, .xz, .bz2, .zst), and .jsonl or .parquet: then each row is a text. Special"
         " tokens in the input are treated as ordinary text.",
-        epilog="example: treetok encode corpus/*.jsonl.gz --model en -o train.bin --end '<|endoftext|>'",
+        epilog=examples(
+            "echo 'Windsurfers tricycled.' | treetok encode --model en --tokens",
+            "treetok encode notes.txt --model en > notes.ids",
+            "treetok encode corpus/*.jsonl.gz --model en -o train.bin --end '<|endoftext|>'",
+        ),
+        formatter_class=HelpFormatter,
     )
     add_files_and_model(encode)
     output = encode.add_mutually_exclusive_group()
@@ -59,27 +68,40 @@ def add_commands(commands: Any) -> None:
         "--dtype", choices=["uint16", "uint32"], help="with -o (default: uint16 if it can hold all ids)"
     )
     encode.add_argument("--end", metavar="TOKEN", help="with -o: a special token to write after each file or row")
-    encode.add_argument("--text-column", default="text", help="of .jsonl and .parquet files (default: text)")
+    encode.add_argument(
+        "--text-column", default="text", metavar="NAME", help="of .jsonl and .parquet files (default: text)"
+    )
     encode.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
-    encode.set_defaults(run=run_encode)
+    encode.set_defaults(run=run_encode, parser=encode)
     decode = commands.add_parser(
         "decode",
-        help="decode ids to text, line by line",
-        description="Decode the output of `treetok encode`: one line of ids in, one line of text out. With a"
-        " lossless tokenizer, the text is that which was encoded, byte for byte.",
+        help="decode ids to text",
+        description="Decode the output of `treetok encode`: one line of ids in, one line of text out; or the files"
+        " of ids that `treetok encode -o` writes (.bin, .npy). With a lossless tokenizer, the text is that which"
+        " was encoded, byte for byte.",
+        epilog=examples(
+            "treetok decode notes.ids --model en", "treetok decode train.bin --model en --skip-special-tokens"
+        ),
+        formatter_class=HelpFormatter,
     )
     add_files_and_model(decode)
-    decode.set_defaults(run=run_decode)
+    decode.add_argument(
+        "--dtype",
+        choices=["uint16", "uint32"],
+        help="of the numbers in .bin files (default: uint16 if it can hold all ids)",
+    )
+    decode.add_argument("--skip-special-tokens", action="store_true", help="leave out special tokens")
+    decode.set_defaults(run=run_decode, parser=decode)
 
 
 def add_files_and_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="input files (default: standard input)")
-    parser.add_argument("--model", required=True, help="name of a shipped tokenizer, or a directory")
+    add_model(parser)
 
 
 def run_encode(options: argparse.Namespace) -> None:
-    if options.threads < 1:
-        raise TreetokError(f"--threads must be at least 1, not {options.threads}")
+    # Before standard input is read.
+    checked_threads(options.threads)
     tokenizer = TreeTokenizer.load(options.model)
     if options.output is not None:
         write_ids(tokenizer, options)
@@ -135,16 +157,37 @@ def together(lines: Iterator[Line]) -> Iterator[list[Line]]:
 
 def run_decode(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
+    skip = options.skip_special_tokens
+    for are_numbers, names in groupby(options.files or ["-"], has_numbers):
+        if not are_numbers:
+            write_decoded_lines(tokenizer, list(names), skip)
+            continue
+        for name in names:
+            write_text(tokenizer, name, options.dtype, skip)
+
+
+def write_text(tokenizer: TreeTokenizer, name: str, dtype: str | None, skip_special_tokens: bool) -> None:
+    stream = tokenizer.decode_stream(skip_special_tokens=skip_special_tokens)
+    for ids in read_ids(name, dtype, tokenizer.vocab_size):
+        try:
+            print(stream.extend(ids), end="")
+        except TreetokError as error:
+            raise TreetokError(f"{name}: {error}; is it of this tokenizer, and --dtype right?") from None
+    print(stream.finish(), end="")
+
+
+def write_decoded_lines(tokenizer: TreeTokenizer, names: list[str], skip_special_tokens: bool) -> None:
 
     def decoded(line: Line) -> str:
         if not re.fullmatch(r"[0-9\s]*", line.text, re.ASCII):
             raise TreetokError(f"{line.file}, line {line.number}: not a line of ids")
         try:
-            return tokenizer.decode([int(digits) for digits in line.text.split()])
+            ids = [int(digits) for digits in line.text.split()]
+            return tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
         except TreetokError as error:
             raise TreetokError(f"{line.file}, line {line.number}: {error}") from None
 
-    write_lines((decoded(line), line.is_ended) for line in read_lines(options.files))
+    write_lines((decoded(line), line.is_ended) for line in read_lines(names))
 
 
 def write_lines(lines: Iterable[tuple[str, bool]]) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreetokError
+from treetok.cli.help import HelpFormatter, examples
 from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE, TOP_DOWN, TRAINABLE
+from treetok.text import PROFILES
 
 AGAINST = (*TRAINABLE, TOP_DOWN)
 
@@ -18,6 +20,11 @@ def add_command(commands: Any) -> None:
         help="compare tokenizers on gold segmentations and on text",
         description="Compare tokenizers: how well they segment words (--gold) and how well they compress text"
         " (--text).",
+        epilog=examples(
+            "treetok eval en --gold morphs.tsv --text heldout.txt",
+            "treetok eval en --gold morphs.tsv --against bpe,unigram --train-text corpus.txt",
+        ),
+        formatter_class=HelpFormatter,
     )
     parser.add_argument(
         "models",
@@ -72,7 +79,9 @@ def add_baseline_options(parser: argparse.ArgumentParser) -> None:
         help=f"vocabulary size (default: that of the first MODEL, else {DEFAULT_VOCAB_SIZE})",
     )
     baselines.add_argument(
-        "--profile", help=f"text profile (default: that of the first MODEL, else {DEFAULT_PROFILE})"
+        "--profile",
+        choices=list(PROFILES),
+        help=f"text profile (default: that of the first MODEL, else {DEFAULT_PROFILE})",
     )
     baselines.add_argument(
         "--pre-tokenization",

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.help import HelpFormatter, examples, model_help
 from treetok.native import why_not_native
-from treetok.storage import find_directory, shared_files
+from treetok.storage import find_directory, has_own_trees, shared_files
 
 
 def add_command(commands: Any) -> None:
@@ -16,9 +17,11 @@ def add_command(commands: Any) -> None:
         "info",
         help="show what a tokenizer is and how it was trained",
         description="Show the profile, sizes and training settings of a tokenizer.",
+        epilog=examples("treetok info en"),
+        formatter_class=HelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="name of a shipped tokenizer, or a directory")
-    parser.set_defaults(run=run)
+    parser.add_argument("model", metavar="MODEL", help=model_help())
+    parser.set_defaults(run=run, parser=parser)
 
 
 class NoTrees:
@@ -33,13 +36,14 @@ def run(options: argparse.Namespace) -> None:
     directory = find_directory(options.model)
     size = f"{sum(file.stat().st_size for file in directory.iterdir() if file.is_file()) / 1e6:.2f} MB"
     shared = sum(file.stat().st_size for file in shared_files(directory))
-    reason = why_not_native()
+    reason = why_not_native() if has_own_trees(directory) else "its trees come from a Python object"
     rows = {
         "directory": directory,
         "size on disk": f"{size}, and {shared / 1e6:.2f} MB shared with others" if shared else size,
         "profile": f"{tokenizer.profile}, version {tokenizer.state.profile_version}",
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),
+        "roles": ", ".join(f"{role} {token}" for role, token in tokenizer.roles.items()) or "none",
         "known words": tokenizer.known_words,
         "runs on": "the native core" if reason is None else f"plain Python, since {reason}",
         **dict(shown_settings(tokenizer.settings)),

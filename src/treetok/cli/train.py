@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.help import HelpFormatter, examples
+from treetok.cli.special_tokens import add_roles
+from treetok.special_tokens import ROLES
 from treetok.storage.atomic import checked_target, has_file
 from treetok.storage.format import FILES, HEAD
+from treetok.text import PROFILES
 from treetok.torchrun import is_first_process
+from treetok.vocabulary import METHODS
 
 # The run directory, next to the tokenizer's own files.
 TRAINING = "training"
 # Options of the command that are not in TrainOptions.
-OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "force", "run")
+OF_THE_COMMAND = ("corpus", "output", "quiet", "resume", "force", "run", "parser")
 
 
 def add_command(commands: Any) -> None:
@@ -23,6 +28,11 @@ def add_command(commands: Any) -> None:
         "train",
         help="train a tokenizer on text files",
         description="Train a tokenizer on text: plain, .jsonl or .parquet, or packed (.gz, .xz, .bz2, .zst).",
+        epilog=examples(
+            "treetok train corpus/*.txt -o my-tokenizer --trees en",
+            "treetok train corpus/*.jsonl.zst -o my-tokenizer --vocab-size 50000 --text-column body",
+        ),
+        formatter_class=HelpFormatter,
         # Options that are not given get the defaults of TrainOptions.
         argument_default=argparse.SUPPRESS,
     )
@@ -36,7 +46,7 @@ def add_command(commands: Any) -> None:
         help="neural (default; learned from the text, needs PyTorch), counts (instant, less morphology), or"
         " a shipped name or directory: reuse the trees of that tokenizer (a minute on a CPU)",
     )
-    add("--profile", help="lossless (default) or uncased")
+    add("--profile", choices=list(PROFILES), help="default: lossless")
     add("--profile-version", type=int, help="version of the profile's rules for splitting (default: the newest)")
     add("--seed", type=int, help="seed of everything random (default: 0)")
     add("--text-column", help="text column of .jsonl and .parquet files (default: text)")
@@ -47,9 +57,14 @@ def add_command(commands: Any) -> None:
         metavar="TOKEN",
         help="replaces the profile's own; repeatable",
     )
+    add_roles(parser)
     add("--min-word-count", type=int, help="ignore words rarer than this (default: 1)")
     add("--character-coverage", type=float, help="share of characters that get tokens (default: 0.9999)")
-    add("--vocab", help="compact (default; fewest tokens) or paper (default of --preset paper; by entropy)")
+    add(
+        "--vocab",
+        choices=METHODS,
+        help="compact (default): fewest tokens; paper (default of --preset paper): by entropy",
+    )
     add(
         "--alignment",
         type=float,
@@ -85,13 +100,17 @@ def add_command(commands: Any) -> None:
     )
     add("--quiet", action="store_true", default=False, help="show no progress")
     add_neural_options(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def add_neural_options(parser: argparse.ArgumentParser) -> None:
     neural = parser.add_argument_group("neural trees").add_argument
-    neural("--preset", help="best, fast (default on a GPU), tiny (default on a CPU) or paper")
-    neural("--device", help="auto (default: a GPU if there is one), cpu or cuda")
+    neural(
+        "--preset",
+        choices=["best", "fast", "tiny", "paper"],
+        help="default: fast on a GPU, tiny on a CPU",
+    )
+    neural("--device", choices=["auto", "cpu", "cuda"], help="default: auto, a GPU if there is one")
     neural(
         "--threads",
         type=int,
@@ -140,6 +159,7 @@ def run(arguments: argparse.Namespace) -> None:
         chosen["settings"] = dict(map(parse_setting, chosen["settings"]))
     if "memory_limit" in chosen:
         chosen["memory_limit"] = parse_bytes(chosen["memory_limit"])
+    chosen["roles"] = {role: chosen.pop(role) for role in ROLES if role in chosen}
     options = TrainOptions(**chosen)
     trained = train(
         [Path("/dev/stdin") if name == "-" else Path(name) for name in arguments.corpus],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli.help import HelpFormatter, add_model, examples
 
 
 def add_command(commands: Any) -> None:
@@ -14,9 +15,13 @@ def add_command(commands: Any) -> None:
         "tree",
         help="draw the trees of words",
         description="Draw the tree of each word, print it in brackets, and show how the word is segmented.",
+        epilog=examples(
+            "treetok tree windsurfing unhappily --model en", "treetok tree windsurfing --model en --svg tree.svg"
+        ),
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("words", nargs="+", metavar="WORD", help="a bare word, such as windsurfing")
-    parser.add_argument("--model", required=True, help="name of a shipped tokenizer, or a directory")
+    add_model(parser)
     parser.add_argument("--svg", metavar="FILE", type=Path, help="also write the tree as SVG (one word only)")
     parser.set_defaults(run=run, parser=parser)
 

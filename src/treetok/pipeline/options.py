@@ -36,7 +36,9 @@ class TrainOptions:
     profile: the text profile, "lossless" or "uncased".
     profile_version: the version of its rules for splitting text; None is the newest.
     seed: for everything random; trees from counts and from tokenizers are deterministic.
-    special_tokens: None for the profile's own.
+    special_tokens: None for the profile's own. They get the first ids.
+    roles: what special tokens are for, such as {"eos": "</s>"}; None in place of a token takes the role away. A
+        token that is not among the special tokens is added to them.
     text_column: the column that holds the text in JSON Lines and Parquet files.
     min_word_count: rarer words are ignored.
     character_coverage: the share of the text covered by characters that get their own token; the rarest
@@ -78,6 +80,7 @@ class TrainOptions:
     profile_version: int | None = None
     seed: int = 0
     special_tokens: Sequence[str] | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
     text_column: str = "text"
     min_word_count: int = 1
     character_coverage: float = 0.9999

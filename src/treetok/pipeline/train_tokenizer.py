@@ -23,7 +23,7 @@ from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.ready_trees import TreesOfText, checked_source, ready_trees
 from treetok.pipeline.run_directory import Made, Run, StageRecord
 from treetok.pipeline.time_budget import Budget
-from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room
+from treetok.pipeline.vocabulary import check_size, choose_vocabulary, in_order_of_ids, make_room, roles_of
 from treetok.progress import Progress, Stopped
 from treetok.segment import Segmenter
 from treetok.sources.tree_agreement import segmentation_agreement
@@ -186,6 +186,7 @@ def finish(
         source=trees.source,
         fewest_tokens=fewest_tokens,
         settings=settings,
+        roles=roles_of(options, room.specials),
     )
     return Trained(state, run.records, run.done_before)
 

@@ -20,8 +20,9 @@ from treetok.markers import MARKERS, Marker
 from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
-from treetok.text import Profile, check_encodable
-from treetok.token_table import UNKNOWN, Entry, base_entries, is_base_name
+from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles, default_roles
+from treetok.text import Profile
+from treetok.token_table import UNKNOWN, Entry, base_entries
 from treetok.tree import with_leading_space
 from treetok.vocabulary import SharedNodes, build_vocabulary
 from treetok.vocabulary.names import which_are_names
@@ -54,8 +55,10 @@ class Room:
 
 
 def check_size(options: TrainOptions) -> None:
-    """Reject a vocabulary size that is too small for any text, before text is read."""
-    needed = len(base_of(options)) + len(special_token_ids(options))
+    """Reject bad special tokens and a vocabulary size that is too small for any text, before text is read."""
+    specials = special_token_ids(options)
+    roles_of(options, specials)
+    needed = len(base_of(options)) + len(specials)
     if options.vocab_size < needed:
         raise TreetokError(too_small(options.vocab_size, needed))
 
@@ -151,17 +154,13 @@ def special_token_ids(options: TrainOptions) -> dict[str, int]:
     profile, special_tokens = options.text_profile, options.special_tokens
     if not isinstance(special_tokens, list | tuple | None):
         raise TreetokError(f"special_tokens is a list of strings, not {type(special_tokens).__name__}")
-    names = list(profile.default_special_tokens if special_tokens is None else special_tokens)
-    seen: set[str] = set()
+    roles = checked_roles(options.roles)
+    if special_tokens is None:
+        needed = changed_roles(profile.default_roles, roles).values()
+        special_tokens = [name for name in profile.default_special_tokens if name in needed]
+    names = checked_names(special_tokens)
+    names += dict.fromkeys(token for token in roles.values() if token is not None and token not in names)
     for name in names:
-        if not isinstance(name, str) or not name:
-            raise TreetokError(f"a special token must be a string that is not empty, not {name!r}")
-        check_encodable(name)
-        if name in seen:
-            raise TreetokError(f"the special token {name!r} is given twice")
-        seen.add(name)
-        if is_base_name(name):
-            raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
         if options.markers and name in MARKERS:
             raise TreetokError(
                 f"{name!r} cannot be a special token: it is the name of a marker (see --no-markers)"
@@ -174,6 +173,13 @@ def special_token_ids(options: TrainOptions) -> dict[str, int]:
     if not profile.byte_fallback and UNKNOWN not in names:
         names.append(UNKNOWN)
     return {name: number for number, name in enumerate(names)}
+
+
+def roles_of(options: TrainOptions, special_tokens: Mapping[str, int]) -> dict[str, str]:
+    """The roles of special tokens: those of the profile's own, and what was chosen."""
+    roles = changed_roles(default_roles(options.text_profile, special_tokens), options.roles)
+    check_roles(roles, special_tokens, options.text_profile.byte_fallback)
+    return roles
 
 
 def could_be_a_piece(name: str, profile: Profile) -> bool:

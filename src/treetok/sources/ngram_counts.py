@@ -7,6 +7,7 @@ training: the table is built in seconds on a CPU.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,10 @@ def run_starts(values: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
     return np.flatnonzero(np.concatenate([[True] * (len(values) > 0), values[1:] != values[:-1]]))
 
 
+def counts_from_bytes(hashes: bytes, counts: bytes) -> CountTrees:
+    return CountTrees(np.frombuffer(hashes, dtype=np.uint64), np.frombuffer(counts, dtype=np.uint64))
+
+
 class CountTrees:
     """Trees from a table of n-gram counts, keyed by sorted 64-bit hashes.
 
@@ -44,6 +49,10 @@ class CountTrees:
             raise TreetokError("the n-gram hashes are not sorted")
         self.hashes = hashes
         self.counts = counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Bytes, since pickled arrays differ by whether they have the same dtype object.
+        return counts_from_bytes, (self.hashes.tobytes(), self.counts.tobytes())
 
     @classmethod
     def from_words(cls, word_counts: Mapping[str, int]) -> CountTrees:

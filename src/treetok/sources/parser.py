@@ -50,6 +50,12 @@ class Layer:
     output: Linear
 
 
+def parser_from_bytes(arrays: list[tuple[str, str, tuple[int, ...], bytes]]) -> ParserTrees:
+    return ParserTrees.from_arrays(
+        {name: np.frombuffer(content, dtype=kind).reshape(shape) for name, kind, shape, content in arrays}
+    )
+
+
 class ParserTrees:
     """The light parser as a source of trees for unseen words.
 
@@ -77,7 +83,9 @@ class ParserTrees:
         self.characters, self.morphemes = characters, morphemes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ParserTrees, (self.weights, self.heads, self.characters, self.morphemes)
+        # Bytes, since pickled arrays differ by which of them have the same dtype object.
+        plain = [(name, array.dtype.str, array.shape, array.tobytes()) for name, array in self.arrays().items()]
+        return parser_from_bytes, (sorted(plain),)
 
     # Computed at the first unseen word, to keep loading fast.
 

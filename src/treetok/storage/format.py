@@ -12,3 +12,5 @@ LEXICON = "lexicon.safetensors"
 CARD = "MODEL_CARD.md"
 # All but the head.
 FILES = (VOCABULARY, NGRAMS, PARSER, LEXICON, CARD)
+# Where trees come from, if that is an object that is passed when a tokenizer is loaded.
+CUSTOM = "custom"

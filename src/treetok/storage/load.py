@@ -21,8 +21,9 @@ import numpy.typing as npt
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees, TreeSource
+from treetok.special_tokens import check_roles, default_roles
 from treetok.storage.atomic import ARRIVING, find_file
-from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.format import CARD, CUSTOM, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.tensors import read_tensors
 from treetok.storage.vocab_tsv import unescape_token
 from treetok.text import Profile, profile_named
@@ -116,6 +117,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
             raise TreetokError("special_tokens must map non-empty names to ids")
         # Raises ValueError if a name has lone surrogates, which JSON can hold.
         "".join(special_tokens).encode()
+        roles = head.get("roles", default_roles(profile, special_tokens))
         fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
         if not isinstance(fewest_tokens, bool):
             raise TreetokError(f"fewest_tokens must be true or false, not {fewest_tokens!r}")
@@ -131,12 +133,22 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
     card = read_card(find_file(directory, CARD))
     state = TokenizerState(
-        profile.name, profile.version, entries, special_tokens, lexicon, source, fewest_tokens, settings, card
+        profile.name,
+        profile.version,
+        entries,
+        special_tokens,
+        lexicon,
+        source,
+        fewest_tokens,
+        settings,
+        card,
+        roles,
     )
     for content in contents.values():
         release_pages(content.obj)
     with naming_directory(directory):
         check_entries([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
+        check_roles(roles, special_tokens, profile.byte_fallback)
     return state
 
 
@@ -173,7 +185,7 @@ def read_source(name: Any, contents: Mapping[str, memoryview], directory: Path) 
         return read_arrays(contents[PARSER], directory / PARSER, ParserTrees.from_arrays)
     if name in ("counts", "neural"):
         raise TreetokError(f"{directory / (NGRAMS if name == 'counts' else PARSER)} is missing")
-    if name == "custom":
+    if name == CUSTOM:
         raise TreetokError(f"{directory} was trained with a custom source of trees: pass it to load as trees=")
     raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; it may need a newer treetok")
 
@@ -220,6 +232,11 @@ def shared_files(directory: Path) -> list[Path]:
     files = read_head(find_file(directory, HEAD))["files"]
     paths = [path_of(directory, name, expected) for name, expected in files.items()]
     return [path for path in paths if path.parent.resolve() != directory.resolve()]
+
+
+def has_own_trees(directory: Path) -> bool:
+    """Whether trees of unseen words come from the tokenizer's own files, and not from an object that is passed."""
+    return read_head(find_file(directory, HEAD)).get("trees") != CUSTOM
 
 
 def read_checked(path: Path, expected: dict[str, Any]) -> memoryview:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
 from treetok.storage.atomic import save_atomically
-from treetok.storage.format import CARD, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.format import CARD, CUSTOM, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.vocab_tsv import escape_token
 from treetok.tokenizer_state import TokenizerState
 
@@ -26,7 +26,7 @@ def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None
 def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
     lines = [f"{escape_token(entry)}\t{count}\n" for entry, count in state.entries]
     contents = {VOCABULARY: "".join(lines).encode()}
-    source = "custom"
+    source = CUSTOM
     if isinstance(state.source, CountTrees):
         source = "counts"
         contents[NGRAMS] = tensors_as_bytes({"hashes": state.source.hashes, "counts": state.source.counts})
@@ -42,6 +42,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
         "trees": source,
         "fewest_tokens": state.fewest_tokens,
         "special_tokens": dict(state.special_tokens),
+        "roles": dict(state.roles),
         "settings": dict(state.settings),
         "files": {
             name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}

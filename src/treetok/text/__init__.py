@@ -10,6 +10,7 @@ newest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from treetok.errors import TreetokError
@@ -28,7 +29,9 @@ class Profile(Protocol):
     byte_fallback: bool
     # Inserted between tokens when decoding.
     separator: str
+    # Special tokens of new tokenizers, and what each of them is for.
     default_special_tokens: tuple[str, ...]
+    default_roles: Mapping[str, str]
 
     def split(self, text: str) -> list[str]:
         """The words of a text."""

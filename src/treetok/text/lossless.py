@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from treetok.text.word_limit import LONGEST_WORD, split_long_words
@@ -94,7 +96,11 @@ class Lossless:
     versions: tuple[int, ...] = (1, 2)
     byte_fallback = True
     separator = ""
-    default_special_tokens: tuple[str, ...] = ("<|endoftext|>",)
+    default_special_tokens: tuple[str, ...] = ("<|endoftext|>", "<|pad|>", "<|mask|>")
+    # GPT-2's one token for three roles, and what batches and masked language models need beside it.
+    default_roles: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(("bos", "eos", "unk"), "<|endoftext|>") | {"pad": "<|pad|>", "mask": "<|mask|>"}
+    )
 
     def __init__(self, version: int = 2) -> None:
         self.version = version

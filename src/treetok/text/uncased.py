@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from treetok.text.word_limit import split_long_words
@@ -70,7 +72,11 @@ class Uncased:
     versions = tuple(WORDS)
     byte_fallback = False
     separator = " "
+    # BERT's.
     default_special_tokens: tuple[str, ...] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    default_roles: Mapping[str, str] = MappingProxyType(
+        {"unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]", "cls": "[CLS]", "sep": "[SEP]"}
+    )
 
     def __init__(self, version: int = max(WORDS)) -> None:
         self.version = version
