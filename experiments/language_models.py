@@ -99,7 +99,7 @@ def table(nats: dict[str, Nats], texts: list[HeldOutText]) -> tuple[list[list[st
     places = {text.name: slice(end - len(text.sentences), end) for text, end in zip(texts, ends, strict=True)}
     places["all"] = slice(0, len(sizes))
     first = next(iter(nats.values())).mean(0)
-    grid = [["tokenizer", *places, "all, each seed", "nats per sentence"]]
+    grid = [["tokenizer", *places, "all, each seed"]]
     for name, of_one in nats.items():
         row = [name]
         for place in places.values():
@@ -107,9 +107,8 @@ def table(nats: dict[str, Nats], texts: list[HeldOutText]) -> tuple[list[list[st
             p_value = paired_test(bits, measurement(first[place], sizes[place])).p_value
             row.append(f"{bits.value:.4f}" + (f" ({significance(p_value)})" if len(grid) > 1 else ""))
         seeds = [f"{measurement(of_seed, sizes).value:.4f}" for of_seed in of_one]
-        grid.append([*row, ", ".join(seeds), f"{of_one.mean(0).mean():.2f}"])
-    figures = "bits per byte, mean over seeds; p: paired permutation test over sentences; nats per sentence: of all"
-    return grid, {"figures": figures}
+        grid.append([*row, ", ".join(seeds)])
+    return grid, {"figures": "bits per byte, mean over seeds; p: paired permutation test over lines of text"}
 
 
 def significance(p_value: float) -> str:

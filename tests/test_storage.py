@@ -271,6 +271,8 @@ def test_a_damaged_head_is_named(saved, content, message):
         ("special_tokens", {"\ud800": 0}, "is damaged"),
         ("special_tokens", {"<\ud800>": 0}, "is damaged"),
         ("roles", None, "roles map bos, eos"),
+        ("normalizer", "nfd", "unknown normalizer 'nfd'"),
+        ("normalizer", ["nfc"], "unknown normalizer"),
         ("roles", {"eos": "<a>"}, "the role 'eos' must name a special token, not '<a>'"),
         ("roles", {"eos": "the"}, "the role 'eos' must name a special token, not 'the'"),
         ("roles", {"eos": 0}, "a special token must be a string"),

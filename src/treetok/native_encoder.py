@@ -8,6 +8,7 @@ import numpy as np
 
 from treetok.markers import Marker
 from treetok.native import PROFILE_NUMBERS, core, why_not_native
+from treetok.normalizing_encoder import NormalizingEncoder
 from treetok.segment import COST_PER_TOKEN
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.token_entropy import entropies_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 SPECIAL, PIECE, BYTE, FIRST_MARKER = 0, 1, 2, 3
 
 
-def native_encoder(state: TokenizerState) -> _core.Encoder | None:
+def native_encoder(state: TokenizerState) -> _core.Encoder | NormalizingEncoder | None:
     """The native encoder of a tokenizer; None if there is no native core, or if trees or pieces come from Python
     code that it does not know."""
     is_known = type(state) is TokenizerState and isinstance(state.source, CountTrees | ParserTrees)
@@ -39,7 +40,7 @@ def native_encoder(state: TokenizerState) -> _core.Encoder | None:
         (lexicon.utf8, lexicon.lengths, lexicon.depths) if len(lexicon) else None,
         native_source(state.source),
     )
-    return encoder
+    return NormalizingEncoder(encoder, state) if state.normalizer else encoder
 
 
 def native_source(source: TreeSource) -> Any:

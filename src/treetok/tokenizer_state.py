@@ -21,7 +21,7 @@ MARKER_NUMBERS = frozenset(Marker)
 # What is no plain data.
 OBJECTS = ("lexicon", "source")
 # What decides ids, beside the objects.
-DECISIVE = ("profile", "profile_version", "entries", "special_tokens", "fewest_tokens", "roles")
+DECISIVE = ("profile", "profile_version", "entries", "special_tokens", "fewest_tokens", "roles", "normalizer")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class TokenizerState:
     card: str | None = None
     # What special tokens are for: "pad", "eos" and so on.
     roles: Mapping[str, str] = field(default_factory=dict)
+    # "nfc" or "nfkc": the normal form of Unicode that texts are brought into first.
+    normalizer: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The bytes of a pickle depend on nothing but the content, so that they are the same in every process and
@@ -61,7 +63,7 @@ class TokenizerState:
 
     @property
     def text_profile(self) -> Profile:
-        return profile_named(self.profile, self.profile_version)
+        return profile_named(self.profile, self.profile_version, self.normalizer)
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -242,7 +242,7 @@ def test_language_models(tmp_path):
     run("language_models.py", *arguments)
     result = json.loads(out.read_text(encoding="utf-8"))
     heading, tree, bpe = result["grid"]
-    assert heading == ["tokenizer", "talk", SAMPLE_FILES[1].stem, "all", "all, each seed", "nats per sentence"]
+    assert heading == ["tokenizer", "talk", SAMPLE_FILES[1].stem, "all", "all, each seed"]
     assert (tree[0], bpe[0]) == ("TreeTok en", "BPE")
     assert len(set(tree[4].split(", "))) == 2 and "(p " in bpe[1] and "(p " not in tree[1]
     # The mean over seeds is that of their bits; all of the text is between its parts.

@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
         "directory": directory,
         "size on disk": f"{size}, and {shared / 1e6:.2f} MB shared with others" if shared else size,
         "profile": f"{tokenizer.profile}, version {tokenizer.state.profile_version}",
+        **({"normalizer": tokenizer.state.normalizer} if tokenizer.state.normalizer else {}),
         "tokens": tokenizer.vocab_size,
         "special tokens": ", ".join(f"{name} = {number}" for name, number in tokenizer.special_tokens.items()),
         "roles": ", ".join(f"{role} {token}" for role, token in tokenizer.roles.items()) or "none",

@@ -14,6 +14,7 @@ from treetok.special_tokens import ROLES
 from treetok.storage.atomic import checked_target, has_file
 from treetok.storage.format import FILES, HEAD
 from treetok.text import PROFILES
+from treetok.text.normalized import NORMALIZERS
 from treetok.torchrun import is_first_process
 from treetok.vocabulary import METHODS
 
@@ -48,6 +49,7 @@ def add_command(commands: Any) -> None:
     )
     add("--profile", choices=list(PROFILES), help="default: lossless")
     add("--profile-version", type=int, help="version of the profile's rules for splitting (default: the newest)")
+    add("--normalizer", choices=NORMALIZERS, help="bring text into this normal form of Unicode first")
     add("--seed", type=int, help="seed of everything random (default: 0)")
     add("--text-column", help="text column of .jsonl and .parquet files (default: text)")
     add(

@@ -59,7 +59,7 @@ class WordCounter:
     def add(self, text: str) -> None:
         check_encodable(text)
         if self._native is not None:
-            self._add_natively(text, 1)
+            self._add_natively(self.profile.normalise(text), 1)
             return
         self._chunks.update(self.profile.chunks(text))
         if len(self._chunks) > self.max_chunks:
@@ -72,7 +72,7 @@ class WordCounter:
         if times > LARGEST_TOTAL:
             raise TreetokError(f"the counts add up to more than {LARGEST_TOTAL}")
         if times and self._native is not None:
-            self._add_natively(self.profile.in_running_text(word), times)
+            self._add_natively(self.profile.normalise(self.profile.in_running_text(word)), times)
         elif times:
             self._chunks[self.profile.in_running_text(word)] += times
         if len(self._chunks) > self.max_chunks:

@@ -53,6 +53,7 @@ def count_text(
         "text": run.identity.get("text"),
         "lexicon_text": fingerprint(options.lexicon_text),
         "profile": [options.profile, options.profile_version],
+        **({"normalizer": options.normalizer} if options.normalizer else {}),
         "text_column": options.text_column,
         "memory_limit": options.memory_limit,
         "max_words": max_words,

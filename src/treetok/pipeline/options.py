@@ -35,6 +35,7 @@ class TrainOptions:
         anything with `split_scores(words)`.
     profile: the text profile, "lossless" or "uncased".
     profile_version: the version of its rules for splitting text; None is the newest.
+    normalizer: "nfc" or "nfkc" brings all text into that normal form of Unicode first, here and in the tokenizer.
     seed: for everything random; trees from counts and from tokenizers are deterministic.
     special_tokens: None for the profile's own. They get the first ids.
     roles: what special tokens are for, such as {"eos": "</s>"}; None in place of a token takes the role away. A
@@ -78,6 +79,7 @@ class TrainOptions:
     trees: str | TreeSource = "neural"
     profile: str = "lossless"
     profile_version: int | None = None
+    normalizer: str | None = None
     seed: int = 0
     special_tokens: Sequence[str] | None = None
     roles: Mapping[str, str | None] = field(default_factory=dict)
@@ -195,7 +197,7 @@ class TrainOptions:
 
     @property
     def text_profile(self) -> Profile:
-        return profile_named(self.profile, self.profile_version)
+        return profile_named(self.profile, self.profile_version, self.normalizer)
 
     @property
     def is_neural(self) -> bool:

@@ -115,6 +115,7 @@ def train_neural(
         "text": fingerprint(items),
         "profile": options.profile,
         "profile_version": options.profile_version,
+        **({"normalizer": options.normalizer} if options.normalizer else {}),
         "seed": options.seed,
         **neural.identity(),
     }
@@ -180,6 +181,7 @@ def finish(
     state = TokenizerState(
         profile=options.profile,
         profile_version=options.text_profile.version,
+        normalizer=options.normalizer,
         entries=in_order_of_ids(room.base, vocabulary),
         special_tokens=room.specials,
         lexicon=trees.lexicon,

@@ -10,7 +10,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,7 +47,8 @@ RENAMED_SETTINGS = {
 
 
 def shipped_directory() -> Path:
-    return Path(str(resources.files("treetok").joinpath("shipped")))
+    # They are mapped into memory, so they are never in an archive, as importlib.resources would allow.
+    return Path(__file__).parent.parent / "shipped"
 
 
 def shipped_names() -> list[str]:
@@ -106,6 +106,8 @@ def version_of(directory: Path) -> tuple[bool, int, int, int]:
 def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
     with naming_directory(directory):
         profile = profile_of_head(head, directory / HEAD)
+        normalizer = head.get("normalizer")
+        profile_named(profile.name, profile.version, normalizer)
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {
             name: read_checked(path_of(directory, name, files[name]), files[name])
@@ -143,6 +145,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         settings,
         card,
         roles,
+        normalizer,
     )
     for content in contents.values():
         release_pages(content.obj)

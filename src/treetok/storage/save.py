@@ -39,6 +39,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
         "format": FORMAT,
         "profile": state.profile,
         "profile_version": state.profile_version,
+        **({"normalizer": state.normalizer} if state.normalizer else {}),
         "trees": source,
         "fewest_tokens": state.fewest_tokens,
         "special_tokens": dict(state.special_tokens),

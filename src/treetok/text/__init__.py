@@ -15,6 +15,7 @@ from typing import Protocol
 
 from treetok.errors import TreetokError
 from treetok.text.lossless import Lossless
+from treetok.text.normalized import NORMALIZERS, Normalized
 from treetok.text.uncased import Uncased
 
 
@@ -32,6 +33,11 @@ class Profile(Protocol):
     # Special tokens of new tokenizers, and what each of them is for.
     default_special_tokens: tuple[str, ...]
     default_roles: Mapping[str, str]
+    # The normal form that a text is brought into before all else; None for none.
+    normalizer: str | None
+
+    def normalise(self, text: str) -> str:
+        """The text in the normal form that the normaliser makes."""
 
     def split(self, text: str) -> list[str]:
         """The words of a text."""
@@ -60,8 +66,13 @@ VERSIONS: dict[tuple[str, int], Profile] = {
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in VERSIONS.values()}
 
 
-def profile_named(name: str, version: int | None = None) -> Profile:
-    """Look up a profile by name; None is its newest version."""
+def profile_named(name: str, version: int | None = None, normalizer: str | None = None) -> Profile:
+    """Look up a profile by name; None is its newest version, and no normaliser."""
+    if normalizer is not None:
+        if normalizer not in NORMALIZERS:
+            choices = ", ".join(map(repr, NORMALIZERS))
+            raise TreetokError(f"unknown normalizer {normalizer!r}: choose one of {choices}, or None")
+        return Normalized(profile_named(name, version), normalizer)
     if not isinstance(name, str) or name not in PROFILES:
         raise TreetokError(f"unknown profile {name!r}: choose one of {', '.join(map(repr, PROFILES))}")
     newest = PROFILES[name]

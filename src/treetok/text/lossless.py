@@ -102,8 +102,13 @@ class Lossless:
         dict.fromkeys(("bos", "eos", "unk"), "<|endoftext|>") | {"pad": "<|pad|>", "mask": "<|mask|>"}
     )
 
+    normalizer: str | None = None
+
     def __init__(self, version: int = 2) -> None:
         self.version = version
+
+    def normalise(self, text: str) -> str:
+        return text
 
     def split(self, text: str) -> list[str]:
         """

@@ -78,6 +78,8 @@ class Uncased:
         {"unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]", "cls": "[CLS]", "sep": "[SEP]"}
     )
 
+    normalizer: str | None = None
+
     def __init__(self, version: int = max(WORDS)) -> None:
         self.version = version
 
@@ -89,6 +91,9 @@ class Uncased:
         import regex
 
         return regex.compile(WORDS[self.version])
+
+    def normalise(self, text: str) -> str:
+        return text
 
     def split(self, text: str) -> list[str]:
         """
