@@ -18,7 +18,14 @@ from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.storage import load
 from treetok.storage.tensors import read_tensors
 
-FILES = ["MODEL_CARD.md", "lexicon.safetensors", "ngrams.safetensors", "treetok.json", "vocab.tsv"]
+FILES = [
+    "MODEL_CARD.md",
+    "lexicon.safetensors",
+    "ngrams.safetensors",
+    "tokenizer_config.json",
+    "treetok.json",
+    "vocab.tsv",
+]
 
 
 def contents(directory: Path) -> dict[str, bytes]:

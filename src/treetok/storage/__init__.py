@@ -6,6 +6,7 @@ vocab.tsv             one token and its count per line, in id order
 ngrams.safetensors    n-gram counts, if trees come from counts
 parser.safetensors    weights of the light parser, if trees come from a neural model
 lexicon.safetensors   words with precomputed trees
+tokenizer_config.json tells transformers which class to load
 MODEL_CARD.md         informational: may be edited or removed
 """
 

@@ -10,6 +10,8 @@ NGRAMS = "ngrams.safetensors"
 PARSER = "parser.safetensors"
 LEXICON = "lexicon.safetensors"
 CARD = "MODEL_CARD.md"
+# Tells transformers which class to load; nothing else reads it.
+TRANSFORMERS = "tokenizer_config.json"
 # All but the head.
 FILES = (VOCABULARY, NGRAMS, PARSER, LEXICON, CARD)
 # Where trees come from, if that is an object that is passed when a tokenizer is loaded.

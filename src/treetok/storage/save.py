@@ -12,9 +12,24 @@ import numpy.typing as npt
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
 from treetok.storage.atomic import save_atomically
-from treetok.storage.format import CARD, CUSTOM, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.format import (
+    CARD,
+    CUSTOM,
+    FILES,
+    FORMAT,
+    HEAD,
+    LEXICON,
+    NGRAMS,
+    PARSER,
+    TRANSFORMERS,
+    VOCABULARY,
+)
 from treetok.storage.vocab_tsv import escape_token
 from treetok.tokenizer_state import TokenizerState
+
+# Lets transformers find the class in `treetok.hf`. Without a list of added tokens, it would look for one in files
+# of its older versions.
+TRANSFORMERS_CONFIG = {"added_tokens_decoder": {}, "tokenizer_class": "TreeTokTokenizer"}
 
 
 def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None:
@@ -51,6 +66,7 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
         },
     }
     contents[CARD] = model_card(state).encode()
+    contents[TRANSFORMERS] = (json.dumps(TRANSFORMERS_CONFIG, indent=2) + "\n").encode()
     contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
     return contents
 
