@@ -157,7 +157,11 @@ def run_shell(code, place):
     environment = {**os.environ, "PATH": f"{Path.cwd()}/.bin{os.pathsep}{os.environ['PATH']}"}
     environment["PYTHONPATH"] = str(ROOT / "src")
     result = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)], capture_output=True, text=True, env=environment
+        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
     )
     assert result.returncode == 0, f"{place}: {result.stderr}"
     return result.stdout
