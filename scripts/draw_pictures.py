@@ -23,7 +23,7 @@ class Picture:
         self.shapes: list[str] = []
 
     def text(self, x: float, y: float, text: str, style: str = "") -> None:
-        self.shapes.append(f'<text x="{x:g}" y="{y:g}"{style}>{escape(text.replace(" ", "␣"))}</text>')
+        self.shapes.append(f'<text x="{x:g}" y="{y:g}"{style}>{escape(text)}</text>')
 
     def line(self, start: tuple[float, float], end: tuple[float, float], style: str = "") -> None:
         points = f"M{start[0]:g} {start[1]:g}L{end[0]:g} {end[1]:g}"
@@ -65,7 +65,7 @@ def word_picture(tok: TreeTokenizer, word: str) -> str:
     for start, end, split, height in rows:
         if split == LEAF:
             position[start, end] = MARGIN + STEP * start, letters_y
-            picture.text(MARGIN + STEP * start, letters_y + FONT, text[start])
+            picture.text(MARGIN + STEP * start, letters_y + FONT, shown(text[start]))
             continue
         children = [(start, split + 1), (split + 1, end)]
         x = sum(position[child][0] for child in children) / 2
@@ -80,9 +80,15 @@ def word_picture(tok: TreeTokenizer, word: str) -> str:
     for pieces in [matched] if matched == merged else [matched, merged]:
         for number, (start, end) in enumerate(spans(pieces)):
             fill = COLOURS[number % len(COLOURS)]
-            picture.box(MARGIN + STEP * (start - 0.45), y, STEP * (end - start - 0.1), text[start:end], fill)
+            picture.box(
+                MARGIN + STEP * (start - 0.45), y, STEP * (end - start - 0.1), shown(text[start:end]), fill
+            )
         y += FONT + 22
     return picture.svg(2 * MARGIN + STEP * (len(text) - 1), y, f"How {word} is segmented")
+
+
+def shown(text: str) -> str:
+    return text.replace(" ", "␣")
 
 
 def spans(pieces: list[str]) -> list[tuple[int, int]]:
@@ -102,13 +108,13 @@ def text_picture(tok: TreeTokenizer, text: str) -> str:
     row = 64
     for number, name in enumerate(["text", "words", "tokens", "ids"]):
         picture.text(8, MARGIN + FONT + row * number, name, ' text-anchor="start" font-style="italic"')
-    picture.box(110, MARGIN, starts[-1] - 118, text)
+    picture.box(110, MARGIN, starts[-1] - 118, shown(text))
     words = tok.state.text_profile.split(text)
     for number, word in enumerate(words):
         tokens = [place for place, word_id in enumerate(encoding.word_ids) if word_id == number]
         left, right = starts[tokens[0]], starts[tokens[-1] + 1] - 8
         picture.line(((left + right) / 2, MARGIN + FONT + 12), ((left + right) / 2, MARGIN + row))
-        picture.box(left, MARGIN + row, right - left, word)
+        picture.box(left, MARGIN + row, right - left, shown(word))
         for place in tokens:
             x = starts[place] + widths[place] / 2
             picture.line((x, MARGIN + row + FONT + 12), (x, MARGIN + 2 * row))
@@ -116,12 +122,31 @@ def text_picture(tok: TreeTokenizer, text: str) -> str:
                 starts[place],
                 MARGIN + 2 * row,
                 widths[place],
-                encoding.tokens[place],
+                shown(encoding.tokens[place]),
                 COLOURS[place % len(COLOURS)],
             )
             picture.line((x, MARGIN + 2 * row + FONT + 12), (x, MARGIN + 3 * row))
             picture.text(x, MARGIN + 3 * row + FONT, str(encoding.ids[place]))
     return picture.svg(starts[-1] + MARGIN, MARGIN * 2 + 3 * row + FONT, f"How '{text}' becomes ids")
+
+
+def training_picture() -> str:
+    """What comes from what when a tokenizer is trained."""
+    picture = Picture()
+    middle, width = 90, 150
+    names = ["raw text", "neural model", "trees"]
+    for number, name in enumerate(names):
+        x = 10 + 190 * number
+        picture.box(x, middle - 15, width, name, COLOURS[0])
+        picture.line((x + width, middle), (x + 190, middle))
+    picture.shapes.append(
+        '<rect x="580" y="8" width="190" height="164" rx="8" fill="none" stroke="black" stroke-dasharray="5 4"/>'
+    )
+    for y, name in zip((35, 90, 145), ("lexicon", "parser", "vocabulary"), strict=True):
+        picture.line((580, middle), (600, y))
+        picture.box(600, y - 15, width, name, COLOURS[1])
+    picture.text(675, 192, "the tokenizer", ' font-style="italic"')
+    return picture.svg(790, 200, "What a tokenizer is made from")
 
 
 def pictures() -> dict[str, str]:
@@ -131,6 +156,7 @@ def pictures() -> dict[str, str]:
         "text-to-ids.svg": text_picture(tok, "The mistranslated paperbacks."),
         "top-down.svg": word_picture(tok, "windsurfing"),
         "post-merge.svg": word_picture(tok, "unreasonably"),
+        "training.svg": training_picture(),
     }
 
 

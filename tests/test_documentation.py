@@ -25,7 +25,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from conftest import ROOT, SAMPLE_FILES
-from treetok import TreeTokenizer
+from treetok import TreeTokenizer, TreetokError
 from treetok.cli import make_parser
 from treetok.model.presets import PRESETS
 from treetok.pipeline.overrides import flat_settings, override, parse_setting
@@ -184,3 +184,34 @@ def check_commands(code, place):
 def check_extras(line, place):
     named = re.search(r"\[(.*)\]", line)
     assert not named or set(named[1].split(",")) <= EXTRAS, f"{place}: {line}"
+
+
+@pytest.mark.parametrize(
+    ("block", "complaint"),
+    [
+        ("```sh\nfalse\n```", "README.md"),
+        ("```console\n$ echo no\nyes\n```", "no"),
+        ("```python\n>>> 1 + 1\n3\n```", "Expected"),
+        ("```python\nraise AssertionError('ran')\n```", "ran"),
+        ("```java\nSystem.exit(0);\n```", "java"),
+        ("    indented\n", "''"),
+        ("<!-- not run: a good reason -->\n```sh\ntreetok train text.txt -o out --made-up 1\n```", "--made-up"),
+        ("<!-- not run: a good reason -->\n```sh\npip install '.[made-up]'\n```", "made-up"),
+        ("<!-- not run: a good reason -->\n\n```python\n>>> 1 + 1\n3\n```", "always run"),
+        ("```toml\n[training]\nstepss = 1\n```", "stepss"),
+    ],
+)
+def test_blocks_that_do_not_run_are_noticed(readers_folder, monkeypatch, block, complaint):
+    monkeypatch.chdir(readers_folder)
+    (found,) = blocks(block)
+    with pytest.raises((AssertionError, TreetokError, pytest.fail.Exception), match=re.escape(complaint)):
+        run_block(found, "README.md:1", {})
+
+
+def test_blocks_with_a_reason_are_not_run(readers_folder, monkeypatch):
+    monkeypatch.chdir(readers_folder)
+    (found,) = blocks("<!-- not run: a good reason -->\n```sh\nfalse\n```")
+    run_block(found, "README.md:1", {})
+    # No reason, no exception.
+    (found,) = blocks("<!-- not run: -->\n```sh\nfalse\n```")
+    assert found.is_run
