@@ -114,6 +114,13 @@ inline void check_text(const Encoder& encoder, const std::string& valid,
   MUST(offsets.starts.size() == found.size() && offsets.ends.size() == found.size());
   MUST(offsets.words.size() == found.size());
   for (std::uint32_t id : found) MUST(id < encoder.vocabulary().size());
+  // Half of what would be taken is declined.
+  IdBuffer half, half_again;
+  const Dropout dropout{std::uint64_t(1) << 52, text.size()};
+  encoder.encode_sampled(worker, text.data(), text.size(), specials, dropout, 7, half);
+  encoder.encode_sampled(other, text.data(), text.size(), specials, dropout, 7, half_again);
+  const std::vector<std::uint32_t> sampled = ids_of(half);
+  MUST(sampled == ids_of(half_again));
 
   const auto characters = std::int64_t(count_characters(text.data(), text.size()));
   std::int64_t covered = 0;
@@ -130,6 +137,9 @@ inline void check_text(const Encoder& encoder, const std::string& valid,
   MUST(covered == characters);
   std::string decoded;
   encoder.vocabulary().decode(found.data(), found.size(), {}, "", decoded);
+  MUST(decoded == valid);
+  decoded.clear();
+  encoder.vocabulary().decode(sampled.data(), sampled.size(), {}, "", decoded);
   MUST(decoded == valid);
 }
 

@@ -79,8 +79,8 @@ class ParserSource : public TreeSource {
   const Parser& parser_;
 };
 
-// Ids that are not zeroed before they are written.
-class IdBuffer {
+// Ids that are not zeroed before they are written. Those of two threads share no cache line.
+class alignas(64) IdBuffer {
  public:
   IdBuffer() = default;
   IdBuffer(IdBuffer&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
@@ -180,7 +180,7 @@ class Encoder {
   Profile profile() const { return profile_; }
 
   // What one thread needs while it encodes.
-  struct Worker {
+  struct alignas(64) Worker {
     std::shared_ptr<const WordTable> table;
     std::unique_ptr<TreeSource::Scratch> scratch;
     std::string normal;

@@ -186,15 +186,18 @@ class PyEncoder {
     if (encoded.buffers.size() == 1) {
       ids = encoded.buffers[0].release();
     } else {
-      ids = static_cast<std::uint32_t*>(std::malloc(std::max<std::size_t>(total, 1) * sizeof(std::uint32_t)));
+      ids = static_cast<std::uint32_t*>(allocated(std::max<std::size_t>(total, 1) * sizeof(std::uint32_t)));
       if (!ids) throw std::bad_alloc();
       const nb::gil_scoped_release released;
-      for (std::size_t i = 0; i < encoded.places.size(); ++i) {
+      // Memory that is new takes long to write, so threads share that, too, unless it is too little to start any.
+      constexpr std::size_t WORTH_THREADS = 1 << 20;
+      const std::size_t copying = total < WORTH_THREADS ? 1 : encoded.buffers.size(), texts = encoded.places.size();
+      in_parallel(texts, copying, texts / (copying * 4) + 1, [&](std::size_t, std::size_t i) {
         const Place& place = encoded.places[i];
-        if (place.count == 0) continue;
+        if (place.count == 0) return;
         std::memcpy(ids + offsets[i], encoded.buffers[place.thread].data() + place.start,
                     place.count * sizeof(std::uint32_t));
-      }
+      });
     }
     nb::capsule ids_owner(ids ? ids : static_cast<void*>(std::malloc(1)), [](void* memory) noexcept { std::free(memory); });
     return nb::make_tuple(nb::ndarray<nb::numpy, std::uint32_t>(ids, {total}, ids_owner),

@@ -119,6 +119,12 @@ def test_added_tokens_in_text(lossless, text, space):
     assert "<|x|>" not in without or "<|x|>" not in text
 
 
+def test_a_token_of_the_vocabulary_can_be_added(tok):
+    """It keeps its id, and is found before words are."""
+    assert tok.add_tokens([" the"]) == 0
+    assert tok.tokenize("see theory") == [*tok.tokenize("see"), " the", *tok.tokenize("ory")]
+
+
 def test_strings_of_tokens_and_words(tok, bert_like):
     assert tok.convert_tokens_to_string(["no such token", " the", "<0xC3>", "<0xA9>"]) == "no such token theé"
     assert bert_like.convert_tokens_to_string(["the", "windsurfers"]) == "the windsurfers"

@@ -1,4 +1,5 @@
-"""SIGTERM and Ctrl-C as an event that long-running code polls at points where it can stop without losing work."""
+"""SIGTERM and Ctrl-C as an event that long-running code polls at points where it can stop without losing work; or
+SIGTERM as an exception, where there is something to clean up."""
 
 from __future__ import annotations
 
@@ -37,3 +38,20 @@ def stop_signal() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def exit_on_termination() -> Iterator[None]:
+    """SIGTERM raises SystemExit, so that unfinished files are removed on the way out."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

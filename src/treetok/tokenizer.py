@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -13,11 +12,19 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from treetok.arguments import (
+    checked_dropout,
+    checked_seed,
+    checked_threads,
+    explained,
+    explained_in_batch,
+    integers_for,
+)
 from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
 from treetok.encoding import Encoding, FlatEncoding
-from treetok.errors import TreetokError, share, whole_number
+from treetok.errors import TreetokError
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
@@ -28,9 +35,6 @@ from treetok.text import check_encodable
 from treetok.token_table import TokenTable, check_entries
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores
-
-# More than any machine has; more are no use.
-MOST_THREADS = 1024
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 
@@ -515,58 +519,3 @@ class TreeTokenizer:
             if name not in specials:
                 raise TreetokError(f"{name!r} is not a special token of this tokenizer")
         return [(name, specials[name]) for name in sorted(names, key=len, reverse=True)]
-
-
-def checked_threads(threads: int | None) -> int:
-    """
-    >>> checked_threads(None), checked_threads(2), checked_threads(10**30) == MOST_THREADS
-    (1, 2, True)
-    """
-    return 1 if threads is None else min(whole_number("threads", threads, least=1), MOST_THREADS)
-
-
-def checked_dropout(dropout: float) -> float:
-    return 0.0 if dropout == 0 else share("dropout", dropout, may_be_one=True, may_be_zero=True)
-
-
-def checked_seed(seed: int | None) -> int:
-    """A seed of 64 bits; None is a new one."""
-    if seed is None:
-        return secrets.randbits(64)
-    number = whole_number("seed", seed, least=0)
-    if number >= 1 << 64:
-        raise TreetokError(f"seed must be below 2**64, not {number}")
-    return number
-
-
-def integers_for(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
-    """
-    >>> integers_for("int32", 32_000)
-    dtype('int32')
-    """
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind = np.dtype(object)
-    if kind.kind not in "iu" or np.iinfo(kind).max < vocab_size - 1:
-        raise TreetokError(f"ids below {vocab_size} need a type such as int64, int32 or uint32, not {dtype}")
-    return kind
-
-
-def explained(error: Exception, text: object) -> TreetokError:
-    """The error that a text at fault causes; the native core only notices it."""
-    try:
-        check_encodable(text)  # type: ignore[arg-type]
-    except TreetokError as reason:
-        return reason
-    return TreetokError(str(error))
-
-
-def explained_in_batch(error: Exception, texts: Iterable[object]) -> TreetokError:
-    """The same, with the number of the text in its batch."""
-    for number, text in enumerate(texts):
-        try:
-            check_encodable(text)  # type: ignore[arg-type]
-        except TreetokError as reason:
-            return TreetokError(f"texts[{number}]: {reason}")
-    return TreetokError(str(error))

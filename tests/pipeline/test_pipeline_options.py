@@ -12,6 +12,7 @@ from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main, make_parser
 from treetok.pipeline import TrainOptions
 from treetok.pipeline.overrides import flat_settings, override, parse_setting, read_config
+from treetok.special_tokens import ROLES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +84,12 @@ def test_there_is_one_set_of_defaults():
             assert parameter.default == defaults[name], name
     # The command hands on what is given and nothing else.
     given = vars(make_parser().parse_args(["train", "text.txt", "-o", "out"]))
-    assert given.keys() == {"corpus", "output", "quiet", "resume", "force", "run"}
+    assert given.keys() == {"corpus", "output", "quiet", "resume", "force", "run", "parser"}
     # Every option of the command is one of the options, or about the command itself.
     command = next(a for a in make_parser()._actions if isinstance(a, argparse._SubParsersAction)).choices["train"]
     named = {action.dest for action in command._actions} - {"help", "corpus", "output", "quiet", "resume", "force"}
-    assert named == set(defaults)
+    # Roles have an option each.
+    assert named == set(defaults) - {"roles"} | set(ROLES)
 
 
 def test_an_option_that_does_not_exist_names_the_nearest():
@@ -107,7 +109,7 @@ def test_an_option_that_does_not_exist_names_the_nearest():
         (["--minutes", "nan"], "minutes must be a number above 0, not nan"),
         (["--gold", "none.tsv"], "none.tsv"),
         (["--lexicon-text", "none.txt"], "no such file: none.txt"),
-        (["--checkpoint-seconds", "0"], "checkpoint_seconds must be a number above 0"),
+        (["--checkpoint-seconds", "0"], "--checkpoint-seconds must be a number above 0"),
     ],
 )
 def test_bad_input_is_one_clear_line(tmp_path, monkeypatch, capsys, arguments, message):

@@ -207,7 +207,7 @@ def test_another_vocabulary_is_an_explicit_choice_and_recorded(folder, tmp_path,
     assert files_of(tmp_path / "copy" / "out") == before
     capsys.readouterr()
     assert main(command(tmp_path / "copy", "--resume", "--alignment", "0.5")) == 1
-    assert capsys.readouterr().err.startswith("treetok: alignment is for vocab='compact' alone")
+    assert capsys.readouterr().err.startswith("treetok: --alignment is for --vocab compact alone")
 
 
 def test_with_other_settings_a_parser_is_distilled(tmp_path):

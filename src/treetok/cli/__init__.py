@@ -8,13 +8,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from treetok import TreetokError, TreetokWarning, __version__
 from treetok.cli import count, encode_decode, eval, info, special_tokens, train, tree, vocab
@@ -54,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"treetok: {in_terms_of_options(str(message), options.parser)}", file=sys.stderr)
 
     try:
-        with warnings.catch_warnings(), termination_as_exit():
+        with warnings.catch_warnings():
             warnings.simplefilter("always", TreetokWarning)
             warnings.showwarning = lambda message, *_: complain(message)
             options.run(options)
@@ -77,23 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("treetok: interrupted", file=sys.stderr)
         return 130
     return 0
-
-
-@contextlib.contextmanager
-def termination_as_exit() -> Iterator[None]:
-    """SIGTERM ends the command like an error does, so that unfinished files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def prepare_streams() -> None:

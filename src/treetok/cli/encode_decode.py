@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.arguments import checked_threads
 from treetok.cli.help import HelpFormatter, add_model, examples
 from treetok.cli.id_files import has_numbers, read_ids
 from treetok.corpus.reading import compression_of, decompress, has_rows, read_texts, reading_errors
 from treetok.corpus.reading import decode as decode_utf8
+from treetok.stop_signal import exit_on_termination
 from treetok.storage.vocab_tsv import escape_character
-from treetok.tokenizer import checked_threads
 
 SPACE = "␣"
 LINES_AT_ONCE = 10_000
@@ -127,14 +128,15 @@ def run_encode(options: argparse.Namespace) -> None:
 def write_ids(tokenizer: TreeTokenizer, options: argparse.Namespace) -> None:
     if not options.files or "-" in options.files:
         raise TreetokError("-o needs files to read, not standard input")
-    count = tokenizer.encode_files(
-        [Path(name) for name in options.files],
-        options.output,
-        dtype=options.dtype,
-        end=options.end,
-        text_column=options.text_column,
-        threads=options.threads,
-    )
+    with exit_on_termination():
+        count = tokenizer.encode_files(
+            [Path(name) for name in options.files],
+            options.output,
+            dtype=options.dtype,
+            end=options.end,
+            text_column=options.text_column,
+            threads=options.threads,
+        )
     print(f"{options.output}: {count} ids", file=sys.stderr)
 
 

@@ -50,4 +50,5 @@ def in_terms_of_options(message: str, parser: argparse.ArgumentParser) -> str:
     message = re.sub(rf"\b({names})='([^']*)'", lambda found: f"{options[found[1]]} {found[2]}", message)
     message = re.sub(rf"^({names})(?=:| must | is | are | has )", lambda found: options[found[1]], message)
     with_underscore = "|".join(name for name in options if "_" in name) or "(?!)"
-    return re.sub(rf"(?<!-)\b({with_underscore})\b", lambda found: options[found[1]], message)
+    # What is in quotes is what the user wrote.
+    return re.sub(rf"(?<!['-])\b({with_underscore})\b(?!')", lambda found: options[found[1]], message)

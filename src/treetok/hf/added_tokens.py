@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # With more, looking each up at every place where one could begin is slower than splitting in Python.
@@ -25,7 +25,8 @@ class AddedTokens:
     `rstrip` takes the white space beside it.
     """
 
-    def __init__(self, tokens: Mapping[int, Any], vocab_size: int) -> None:
+    def __init__(self, tokens: Mapping[int, Any], special_tokens: Collection[str]) -> None:
+        """`special_tokens` are those that the tokenizer itself can find in a text."""
         self._tokens = {token.content: (number, token) for number, token in tokens.items()}
         self._lengths: dict[str, list[int]] = {}
         for length, first in sorted({(len(text), text[0]) for text in self._tokens}, reverse=True):
@@ -34,10 +35,10 @@ class AddedTokens:
             re.compile("[" + "".join(map(re.escape, sorted(self._lengths))) + "]") if tokens else None
         )
         plain = all(
-            number < vocab_size and not (token.lstrip or token.rstrip or token.single_word)
-            for number, token in tokens.items()
+            token.content in special_tokens and not (token.lstrip or token.rstrip or token.single_word)
+            for token in tokens.values()
         )
-        # The names of the tokens if the tokenizer itself can find them: they are its own special tokens.
+        # The names of the tokens if the tokenizer itself can find all of them.
         self.native = list(self._tokens) if plain and len(tokens) <= MOST_FOR_NATIVE else None
 
     def may_be_in(self, texts: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ class TextEncoder:
 
     def __init__(self, treetok: TreeTokenizer, tokens: Mapping[int, Any]) -> None:
         self.treetok = treetok
-        self.added = AddedTokens(tokens, treetok.vocab_size)
+        self.added = AddedTokens(tokens, treetok.special_tokens)
         self._profile = treetok.state.text_profile
 
     def without_added_tokens(self) -> TextEncoder:
