@@ -38,6 +38,8 @@ def paragraph_as_markdown(paragraph: str) -> str:
     # Tokens such as <join> are no HTML.
     paragraph = re.sub(r"(`[^`]*`)|<", lambda found: found[1] or "&lt;", paragraph)
     lines = paragraph.split("\n")
+    if len(lines) > 1 and lines[0].endswith(":"):
+        return f"{lines[0]}\n\n{paragraph_as_markdown(chr(10).join(lines[1:]))}"
     if not all(PARAMETER.fullmatch(line) or line.startswith("    ") for line in lines):
         return paragraph
     return "\n".join(

@@ -51,6 +51,7 @@ def test_the_page_on_commands_has_all_of_them(capsys):
 
 
 def test_examples_in_docstrings_become_code():
+    assert as_markdown("Only for GPUs:\ndevice: which") == "Only for GPUs:\n\n* `device`: which"
     assert as_markdown("Add.\n\n>>> 1 + 1\n2\n\nTokens: <join>, `<cap>`.") == (
         "Add.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nTokens: &lt;join>, `<cap>`."
     )
