@@ -5,6 +5,7 @@ are doctests, and in `console` blocks what follows a command is its output. A bl
 by `<!-- not run: REASON -->`; its commands are still parsed, so that no option in it is made up.
 """
 
+import argparse
 import contextlib
 import doctest
 import gzip
@@ -184,6 +185,31 @@ def check_commands(code, place):
 def check_extras(line, place):
     named = re.search(r"\[(.*)\]", line)
     assert not named or set(named[1].split(",")) <= EXTRAS, f"{place}: {line}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_within_sentences_have_these_options(document):
+    actions = make_parser()._actions
+    commands = next(action for action in actions if isinstance(action, argparse._SubParsersAction)).choices
+    for command, rest in inline_commands(document.read_text(encoding="utf-8")):
+        assert command in commands, f"treetok {command}"
+        known = commands[command]._option_string_actions
+        for option in re.findall(r"(?<= )--?[a-z][a-z-]*", rest):
+            assert option in known, f"treetok {command} {option}"
+
+
+def inline_commands(markdown):
+    """
+    >>> inline_commands("Try `treetok encode --model en`.")
+    [('encode', ' --model en')]
+    """
+    spans = [
+        span.content
+        for token in MarkdownIt("commonmark").enable("table").parse(markdown)
+        for span in token.children or []
+        if span.type == "code_inline"
+    ]
+    return [(found[1], found[2]) for span in spans if (found := re.match(r"treetok ([a-z][a-z-]*)(.*)", span))]
 
 
 @pytest.mark.parametrize(
