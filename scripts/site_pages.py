@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import posixpath
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+
+from treetok.cli import make_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "repository"
@@ -90,9 +91,6 @@ def shown(path: str) -> str:
 
 def command_line() -> str:
     """All commands, from their parsers."""
-    sys.path.insert(0, str(ROOT / "src"))
-    from treetok.cli import make_parser
-
     parser = make_parser()
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     summaries = {action.dest: action.help for action in commands._choices_actions}

@@ -33,7 +33,7 @@ from treetok.pipeline.overrides import flat_settings, override, parse_setting
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOT_RUN = re.compile(r"<!-- not run: (.{10,}) -->\n", flags=re.DOTALL)
-# Not code, but data and pictures.
+# Not code, but data.
 DATA = {"text", "tsv", "json"}
 EXTRAS = set(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -156,7 +156,6 @@ def run_shell(code, place):
             check_extras(line, place)
     lines = [line for line in lines if not line.startswith("pip install")]
     environment = {**os.environ, "PATH": f"{Path.cwd()}/.bin{os.pathsep}{os.environ['PATH']}"}
-    environment["PYTHONPATH"] = str(ROOT / "src")
     result = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
         capture_output=True,
