@@ -26,7 +26,8 @@ def main() -> None:
     for word in options.words:
         tree = tokenizer.tree(word)
         (options.pictures / f"{word}.svg").write_text(tree.svg(), encoding="utf-8")
-        grid.append([word, tree.brackets(), "/".join(tokenizer.segment(word))])
+        # Brackets in Markdown would be links.
+        grid.append([word, f"`{tree.brackets()}`", "/".join(tokenizer.segment(word))])
         print(tree, tree.brackets(), "", sep="\n")
     save(options.out, "Trees of words", grid=grid)
 
