@@ -22,7 +22,7 @@ from treetok.arguments import (
 )
 from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
-from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
+from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files, written_beside
 from treetok.encoding import Encoding, FlatEncoding
 from treetok.errors import TreetokError
 from treetok.native_encoder import native_encoder
@@ -209,11 +209,8 @@ class TreeTokenizer:
 
     def export_vocab(self, path: str | PathLike[str]) -> None:
         """Write `get_vocab` as JSON, in the order of ids, for other tools."""
-        written = json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n"
-        try:
-            Path(path).write_text(written, encoding="utf-8")
-        except OSError as error:
-            raise TreetokError(f"cannot write {path}: {error.strerror or error}") from None
+        with written_beside(Path(path)) as file:
+            file.write((json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n").encode())
 
     # ---- encoding
 
