@@ -145,7 +145,7 @@ class Encoder:
 
     def check(self) -> dict[str, Any]:
         """Checksums of the ids of every line and of the whole text, and the tasks whose ids are not those of the
-        lines."""
+        lines, or of the text if a file is to be encoded as a whole."""
         import numpy as np
 
         ids = self.result_of("line", self._lines)
@@ -154,11 +154,11 @@ class Encoder:
         differing = []
         if self.calls["batch"](self._lines) != ids:
             differing.append("batch")
-        for task in ("flat", "two threads", "file"):
-            call = self.calls.get(task)
-            if call is not None and not np.array_equal(np.asarray(call(self._input(task))), together):
-                differing.append(task)
         text = np.asarray(self.calls["text"](self._text), dtype=np.uint32)
+        for task, expected in (("flat", together), ("two threads", together), ("file", text)):
+            call = self.calls.get(task)
+            if call is not None and not np.array_equal(np.asarray(call(self._input(task))), expected):
+                differing.append(task)
         checksums = [zlib.crc32(array.tobytes()) for array in [*arrays, text]]
         return {"tokens": len(together), "checksums": checksums, "differing": differing}
 

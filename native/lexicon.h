@@ -78,7 +78,7 @@ class Lexicon {
 
   std::size_t after_characters(std::size_t at, std::size_t characters) const {
     while (characters > 0 && at < bytes_) {
-      if (characters >= 8 && bytes_ - at >= 8 && are_ascii(text_ + at)) {
+      if (characters >= 8 && bytes_ - at >= 8 && are_ascii<8>(text_ + at)) {
         at += 8;
         characters -= 8;
         continue;
@@ -92,7 +92,7 @@ class Lexicon {
 
   // The place of the first byte from `at` on that is not ASCII.
   std::size_t first_other_than_ascii(std::size_t at) const {
-    while (at + 8 <= bytes_ && are_ascii(text_ + at)) at += 8;
+    while (at + 8 <= bytes_ && are_ascii<8>(text_ + at)) at += 8;
     while (at < bytes_ && text_[at] < 0x80) ++at;
     return at;
   }

@@ -26,6 +26,9 @@ using Array = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cp
 // Texts shorter than this are encoded before another thread could have taken over.
 constexpr std::size_t WORTH_RELEASING = 2048;
 
+// What is read from a stream at once: for one thread, and for each of several, which have to be started anew.
+constexpr std::size_t BLOCK = 1 << 18, PART = 1 << 22, MOST_PARTS = 64;
+
 struct Utf8 {
   const Byte* bytes;
   std::size_t size;
@@ -38,6 +41,21 @@ Utf8 utf8_of(nb::handle text) {
   if (!bytes) throw nb::python_error();
   return {reinterpret_cast<const Byte*>(bytes), std::size_t(size)};
 }
+
+// The bytes of an object that has some: bytes, an array, a file that is mapped into memory.
+class BytesOf {
+ public:
+  explicit BytesOf(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE)) throw nb::python_error();
+  }
+  BytesOf(const BytesOf&) = delete;
+  ~BytesOf() { PyBuffer_Release(&view_); }
+
+  Utf8 utf8() const { return {static_cast<const Byte*>(view_.buf), std::size_t(view_.len)}; }
+
+ private:
+  Py_buffer view_;
+};
 
 nb::object string_of(const std::string& utf8, const char* errors = "strict") {
   PyObject* text = PyUnicode_DecodeUTF8(utf8.data(), Py_ssize_t(utf8.size()), errors);
@@ -177,31 +195,9 @@ class PyEncoder {
 
   nb::object encode_flat(nb::list texts, std::size_t threads, nb::object pairs) const {
     Encoded encoded = encode_texts(texts, threads, pairs);
-    auto* offsets = new std::uint64_t[encoded.places.size() + 1];
-    nb::capsule offsets_owner(offsets, [](void* memory) noexcept { delete[] static_cast<std::uint64_t*>(memory); });
-    offsets[0] = 0;
-    for (std::size_t i = 0; i < encoded.places.size(); ++i) offsets[i + 1] = offsets[i] + encoded.places[i].count;
-    const std::size_t total = offsets[encoded.places.size()];
-    std::uint32_t* ids;
-    if (encoded.buffers.size() == 1) {
-      ids = encoded.buffers[0].release();
-    } else {
-      ids = static_cast<std::uint32_t*>(allocated(std::max<std::size_t>(total, 1) * sizeof(std::uint32_t)));
-      if (!ids) throw std::bad_alloc();
-      const nb::gil_scoped_release released;
-      // Memory that is new takes long to write, so threads share that, too, unless it is too little to start any.
-      constexpr std::size_t WORTH_THREADS = 1 << 20;
-      const std::size_t copying = total < WORTH_THREADS ? 1 : encoded.buffers.size(), texts = encoded.places.size();
-      in_parallel(texts, copying, texts / (copying * 4) + 1, [&](std::size_t, std::size_t i) {
-        const Place& place = encoded.places[i];
-        if (place.count == 0) return;
-        std::memcpy(ids + offsets[i], encoded.buffers[place.thread].data() + place.start,
-                    place.count * sizeof(std::uint32_t));
-      });
-    }
-    nb::capsule ids_owner(ids ? ids : static_cast<void*>(std::malloc(1)), [](void* memory) noexcept { std::free(memory); });
-    return nb::make_tuple(nb::ndarray<nb::numpy, std::uint32_t>(ids, {total}, ids_owner),
-                          nb::ndarray<nb::numpy, std::uint64_t>(offsets, {encoded.places.size() + 1}, offsets_owner));
+    std::vector<std::uint64_t> offsets = offsets_of(encoded);
+    nb::object ids = ids_of(encoded, offsets);
+    return nb::make_tuple(ids, array_of(std::move(offsets)));
   }
 
   // The same with where every token starts and ends in its text and the number of its word there, -1 for special
@@ -209,8 +205,7 @@ class PyEncoder {
   nb::object encode_with_offsets(nb::list texts, std::size_t threads, nb::object pairs) const {
     std::vector<Places> of_threads;
     const Encoded encoded = encode_texts(texts, threads, pairs, &of_threads);
-    std::vector<std::uint64_t> offsets(encoded.places.size() + 1);
-    for (std::size_t i = 0; i < encoded.places.size(); ++i) offsets[i + 1] = offsets[i] + encoded.places[i].count;
+    std::vector<std::uint64_t> offsets = offsets_of(encoded);
     std::vector<std::uint32_t> ids(offsets.back());
     Places all;
     if (of_threads.size() == 1) {
@@ -243,26 +238,63 @@ class PyEncoder {
 
   // The ids of text in bytes, which may be cut between visible characters and spaces, where words end. Raises
   // UnicodeDecodeError at the first byte that is not UTF-8.
-  nb::object encode_utf8(nb::bytes text, std::size_t threads) const {
-    const Utf8 utf8 = checked_utf8(text);
+  nb::object encode_utf8(nb::object text, std::size_t threads) const {
+    const BytesOf bytes(text);
+    const Utf8 utf8 = bytes.utf8();
     threads = useful_threads(threads, utf8.size);
-    std::vector<Utf8> parts = parts_of(utf8, threads);
-    IdBuffer ids;
+    Encoded encoded;
+    std::size_t valid;
     {
       const nb::gil_scoped_release released;
-      std::vector<IdBuffer> of_parts(parts.size());
-      std::vector<Encoder::Worker> workers(threads);
-      for (Encoder::Worker& worker : workers) worker = encoder_.worker();
-      in_parallel(parts.size(), threads, 1, [&](std::size_t thread, std::size_t part) {
-        of_parts[part].expect(parts[part].size);
-        encoder_.encode(workers[thread], parts[part].bytes, parts[part].size, {}, of_parts[part]);
-      });
-      for (const IdBuffer& of_part : of_parts) ids.append(of_part.data(), of_part.size());
+      valid = first_invalid(utf8.bytes, utf8.size);
+      if (valid == utf8.size) encoded = encode_all(parts_of(utf8, threads), threads, {});
     }
-    const std::size_t total = ids.size();
-    std::uint32_t* memory = ids.release();
-    nb::capsule owner(memory ? memory : std::malloc(1), [](void* taken) noexcept { std::free(taken); });
-    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(memory, {total}, owner));
+    if (valid != utf8.size) raise_invalid(utf8, valid);
+    return ids_of(encoded, offsets_of(encoded));
+  }
+
+  // The ids of UTF-8 that is read from a stream by `readinto`, in blocks that stay in the caches of the processor.
+  // `expected`: an estimate of how many bytes there are.
+  nb::object encode_stream(nb::object stream, std::size_t threads, std::size_t expected) const {
+    std::size_t block = threads == 1 ? BLOCK : std::min(threads, MOST_PARTS) * PART;
+    nb::object buffer = bytearray_of(block);
+    Encoded encoded;
+    encoded.buffers.resize(1);
+    IdBuffer& ids = encoded.buffers[0];
+    ids.expect(expected);
+    // Of the buffer, `filled` bytes are text that has not been encoded.
+    std::size_t filled = 0;
+    for (bool is_end = false; !is_end;) {
+      if (filled == block) {
+        block *= 2;
+        nb::object larger = bytearray_of(block);
+        std::memcpy(PyByteArray_AS_STRING(larger.ptr()), PyByteArray_AS_STRING(buffer.ptr()), filled);
+        buffer = std::move(larger);
+      }
+      const std::size_t searched = filled;
+      nb::object room = nb::steal(PyMemoryView_FromObject(buffer.ptr()));
+      if (!room.is_valid()) throw nb::python_error();
+      const nb::object read = stream.attr("readinto")(room[nb::slice(nb::int_(filled), nb::none(), nb::none())]);
+      const auto count = nb::cast<std::size_t>(read);
+      room = nb::object();
+      if (count > block - filled) throw std::invalid_argument("a stream has read more bytes than it was asked for");
+      filled += count;
+      is_end = count == 0;
+      // Nobody else can reach the buffer, unless the stream has kept it, and then it cannot be resized.
+      const BytesOf bytes(buffer);
+      Byte* text = reinterpret_cast<Byte*>(PyByteArray_AS_STRING(buffer.ptr()));
+      const std::size_t end = is_end ? filled : last_cut(text, searched, filled);
+      std::size_t valid;
+      {
+        const nb::gil_scoped_release released;
+        valid = first_invalid(text, end);
+        if (valid == end) append_ids({text, end}, threads, ids);
+        if (valid == end) std::memmove(text, text + end, filled - end);
+      }
+      if (valid != end) raise_invalid({text, end}, valid);
+      filled -= end;
+    }
+    return ids_of(encoded, {0, ids.size()});
   }
 
   // The text of ids; None if one of them is not the id of a token.
@@ -360,30 +392,55 @@ class PyEncoder {
     return tokens;
   }
 
-  static Utf8 checked_utf8(const nb::bytes& text) {
-    const Utf8 utf8{reinterpret_cast<const Byte*>(text.c_str()), text.size()};
-    const std::size_t wrong = first_invalid(utf8.bytes, utf8.size);
-    if (wrong != utf8.size) {
-      PyObject* error = PyUnicodeDecodeError_Create("utf-8", text.c_str(), Py_ssize_t(text.size()), Py_ssize_t(wrong),
-                                                    Py_ssize_t(wrong) + 1, "invalid byte");
-      if (error) {
-        PyErr_SetObject(PyExc_UnicodeDecodeError, error);
-        Py_DECREF(error);
-      }
-      throw nb::python_error();
+  [[noreturn]] static void raise_invalid(const Utf8& text, std::size_t at) {
+    PyObject* error = PyUnicodeDecodeError_Create("utf-8", reinterpret_cast<const char*>(text.bytes),
+                                                  Py_ssize_t(text.size), Py_ssize_t(at), Py_ssize_t(at) + 1,
+                                                  "invalid byte");
+    if (error) {
+      PyErr_SetObject(PyExc_UnicodeDecodeError, error);
+      Py_DECREF(error);
     }
-    return utf8;
+    throw nb::python_error();
   }
 
-  // Parts of a text that threads can encode on their own: cut where a visible ASCII character is before a space.
+  static nb::object bytearray_of(std::size_t bytes) {
+    nb::object made = nb::steal(PyByteArray_FromStringAndSize(nullptr, Py_ssize_t(bytes)));
+    if (!made.is_valid()) throw nb::python_error();
+    return made;
+  }
+
+  // Whether words end at a place in a text: a visible ASCII character is before it, and a space behind.
+  static bool is_cut(const Byte* at) { return at[0] == ' ' && at[-1] > ' ' && at[-1] < 0x7F; }
+
+  // The last such place, 0 if there is none from `start` on.
+  static std::size_t last_cut(const Byte* text, std::size_t start, std::size_t end) {
+    for (std::size_t at = end; at-- > std::max<std::size_t>(start, 1);) {
+      if (is_cut(text + at)) return at;
+    }
+    return 0;
+  }
+
+  // Appends the ids of valid UTF-8. The GIL is not held.
+  void append_ids(const Utf8& text, std::size_t threads, IdBuffer& ids) const {
+    if (threads == 1) {
+      Encoder::Worker worker = encoder_.worker();
+      encoder_.encode(worker, text.bytes, text.size, {}, ids);
+      return;
+    }
+    threads = useful_threads(threads, text.size);
+    const Encoded encoded = encode_all(parts_of(text, threads), threads, {});
+    for (const Place& place : encoded.places) {
+      ids.append(encoded.buffers[place.thread].data() + place.start, place.count);
+    }
+  }
+
+  // Parts of a text that threads can encode on their own.
   static std::vector<Utf8> parts_of(const Utf8& text, std::size_t threads) {
     const std::size_t size = threads == 1 ? text.size : std::max<std::size_t>(text.size / (threads * 8), 1 << 14);
     std::vector<Utf8> parts;
     for (std::size_t start = 0; start < text.size;) {
       std::size_t end = std::min(text.size, start + std::max<std::size_t>(size, 1));
-      while (end < text.size && !(text.bytes[end] == ' ' && text.bytes[end - 1] > ' ' && text.bytes[end - 1] < 0x7F)) {
-        ++end;
-      }
+      while (end < text.size && !is_cut(text.bytes + end)) ++end;
       parts.push_back({text.bytes + start, end - start});
       start = end;
     }
@@ -416,6 +473,37 @@ class PyEncoder {
     return nb::cast(nb::ndarray<nb::numpy, Number>(kept->data(), {kept->size()}, owner));
   }
 
+  // Where the ids of each text begin among those of all, and how many there are.
+  static std::vector<std::uint64_t> offsets_of(const Encoded& encoded) {
+    std::vector<std::uint64_t> offsets(encoded.places.size() + 1);
+    for (std::size_t i = 0; i < encoded.places.size(); ++i) offsets[i + 1] = offsets[i] + encoded.places[i].count;
+    return offsets;
+  }
+
+  // The ids of all texts in one array. Those of one thread are in order already, and are handed over.
+  static nb::object ids_of(Encoded& encoded, const std::vector<std::uint64_t>& offsets) {
+    const std::size_t total = offsets.back();
+    std::uint32_t* ids;
+    if (encoded.buffers.size() == 1) {
+      ids = encoded.buffers[0].release();
+    } else {
+      ids = static_cast<std::uint32_t*>(allocated(std::max<std::size_t>(total, 1) * sizeof(std::uint32_t)));
+      if (!ids) throw std::bad_alloc();
+      const nb::gil_scoped_release released;
+      // Memory that is new takes long to write, so threads share that, too, unless it is too little to start any.
+      constexpr std::size_t WORTH_THREADS = 1 << 20;
+      const std::size_t copying = total < WORTH_THREADS ? 1 : encoded.buffers.size(), texts = encoded.places.size();
+      in_parallel(texts, copying, texts / (copying * 4) + 1, [&](std::size_t, std::size_t i) {
+        const Place& place = encoded.places[i];
+        if (place.count == 0) return;
+        std::memcpy(ids + offsets[i], encoded.buffers[place.thread].data() + place.start,
+                    place.count * sizeof(std::uint32_t));
+      });
+    }
+    nb::capsule owner(ids ? ids : std::malloc(1), [](void* memory) noexcept { std::free(memory); });
+    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(ids, {total}, owner));
+  }
+
   nb::object lists_of(const Encoded& encoded) const {
     const NoGarbageCollection lists_only;
     nb::object lists = nb::steal(PyList_New(Py_ssize_t(encoded.places.size())));
@@ -433,16 +521,22 @@ class PyEncoder {
                        const Dropout* dropout = nullptr) const {
     std::vector<Utf8> utf8;
     utf8.reserve(texts.size());
-    std::size_t bytes = 0;
     for (nb::handle text : texts) {
       if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
       utf8.push_back(utf8_of(text));
-      bytes += utf8.back().size;
     }
     const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
+    const nb::gil_scoped_release released;
+    return encode_all(utf8, threads, specials, places, dropout);
+  }
+
+  // The same for bytes. The GIL is not held.
+  Encoded encode_all(const std::vector<Utf8>& utf8, std::size_t threads, const Specials& specials,
+                     std::vector<Places>* places = nullptr, const Dropout* dropout = nullptr) const {
+    std::size_t bytes = 0;
+    for (const Utf8& text : utf8) bytes += text.size;
     Encoded encoded;
     encoded.places.resize(utf8.size());
-    const nb::gil_scoped_release released;
     threads = std::max<std::size_t>(1, std::min(threads, utf8.size()));
     encoded.buffers.resize(threads);
     for (IdBuffer& buffer : encoded.buffers) buffer.expect(bytes / threads);
@@ -502,6 +596,7 @@ NB_MODULE(_core, m) {
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "threads"_a,
            "specials"_a.none() = nb::none())
       .def("encode_utf8", &PyEncoder::encode_utf8, "text"_a, "threads"_a)
+      .def("encode_stream", &PyEncoder::encode_stream, "stream"_a, "threads"_a, "expected"_a = 0)
       .def("decode", &PyEncoder::decode, "ids"_a, "skip_special_tokens"_a, "separator"_a)
       .def("split", &PyEncoder::split, "text"_a)
       .def("pieces", &PyEncoder::pieces, "word"_a)

@@ -39,11 +39,16 @@ inline char32_t next_character(const Byte*& at) {
 
 inline bool continues_character(Byte byte) { return (byte & 0xC0) == 0x80; }
 
-// Whether eight bytes are all ASCII.
-inline bool are_ascii(const Byte* eight) {
-  std::uint64_t bytes;
-  std::memcpy(&bytes, eight, 8);
-  return (bytes & 0x8080808080808080) == 0;
+// Whether so many bytes, a multiple of eight, are all ASCII.
+template <std::size_t BYTES>
+inline bool are_ascii(const Byte* text) {
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < BYTES; i += 8) {
+    std::uint64_t eight;
+    std::memcpy(&eight, text + i, 8);
+    all |= eight;
+  }
+  return (all & 0x8080808080808080) == 0;
 }
 
 inline std::size_t count_characters(const Byte* text, std::size_t bytes) {
@@ -87,7 +92,11 @@ inline std::string to_utf8(const std::u32string& characters) {
 inline std::size_t first_invalid(const Byte* text, std::size_t bytes) {
   std::size_t i = 0;
   while (i < bytes) {
-    if (bytes - i >= 8 && are_ascii(text + i)) {
+    if (bytes - i >= 64 && are_ascii<64>(text + i)) {
+      i += 64;
+      continue;
+    }
+    if (bytes - i >= 8 && are_ascii<8>(text + i)) {
       i += 8;
       continue;
     }

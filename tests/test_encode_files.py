@@ -1,12 +1,18 @@
 """Files in, one file of ids out."""
 
 import gzip
+import io
+import itertools
 import json
 import lzma
+import os
+import threading
 
 import numpy as np
 import pytest
 import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
@@ -34,6 +40,98 @@ def test_ids_of_a_file_are_those_of_its_text(tokenizer, tmp_path, sample_text):
     ids = np.load(tmp_path / "ids.npy", mmap_mode="r")
     assert ids.dtype == np.uint32 and ids.tolist() == expected
     assert sorted(file.name for file in tmp_path.iterdir()) == ["ids.bin", "ids.npy", "text.txt"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
+def test_a_file_as_an_array(tokenizer, tmp_path, sample_text, threads, suffix):
+    # Longer than a block of one thread; words across its end; a part without a place to cut.
+    text = sample_text + "東京" * 5_000 + "\n\n x" + sample_text
+    if tokenizer._encoder.__class__.__name__ != "ReferenceEncoder":
+        text = text * 30
+    compress = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}[suffix]
+    path = tmp_path / f"text.txt{suffix}"
+    path.write_bytes(compress(text.encode()))
+    ids = tokenizer.encode_file(path, threads=threads)
+    assert ids.dtype == np.uint32 and ids.tolist() == tokenizer.encode(text)
+    ended = tokenizer.encode_file(path, threads=threads, end=END, dtype="int64")
+    assert ended.dtype == np.int64 and ended.tolist() == [*ids.tolist(), tokenizer.special_tokens[END]]
+
+
+class Dribble(io.RawIOBase):
+    """A stream that gives a few bytes at a time."""
+
+    def __init__(self, content, sizes):
+        self.content, self.sizes, self.at = content, itertools.cycle(sizes), 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        part = self.content[self.at : self.at + min(next(self.sizes), len(buffer))]
+        buffer[: len(part)] = part
+        self.at += len(part)
+        return len(part)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(), st.lists(st.integers(1, 9), min_size=1), st.integers(1, 3))
+def test_a_stream_is_encoded_as_its_text(lossless, text, sizes, threads):
+    text = text + " and a word"
+    assert lossless._encoder.encode_stream(Dribble(text.encode(), sizes), threads).tolist() == lossless.encode(text)
+
+
+def test_streams_that_misbehave(lossless):
+    class Greedy(Dribble):
+        def readinto(self, buffer):
+            super().readinto(buffer)
+            return len(buffer) + 1
+
+    class Broken(Dribble):
+        def readinto(self, buffer):
+            raise OSError("broken")
+
+    with pytest.raises((ValueError, OSError)):
+        lossless._encoder.encode_stream(Greedy(b"some text", [3]), 1)
+    with pytest.raises(OSError, match="broken"):
+        lossless._encoder.encode_stream(Broken(b"some text", [3]), 1)
+
+
+def test_errors_of_a_file_as_an_array(tokenizer, tmp_path):
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"one\ntwo \xff\n" + b"word " * 100_000)
+    with pytest.raises(TreetokError, match=r"bad.txt, line 2: byte 0xff is not UTF-8"):
+        tokenizer.encode_file(bad)
+    cut = tmp_path / "cut.txt"
+    cut.write_bytes("東".encode()[:2])
+    with pytest.raises(TreetokError, match="cut.txt, line 1: byte 0xe6 is not UTF-8"):
+        tokenizer.encode_file(cut)
+    for file, message in (
+        (tmp_path / "none.txt", "no such file"),
+        (tmp_path, "is a directory"),
+        (str(bad), "files must be Path objects"),
+        ([bad], "files must be Path objects"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            tokenizer.encode_file(file)
+    (tmp_path / "text.txt.gz").write_bytes(b"not compressed")
+    with pytest.raises(TreetokError, match="damaged"):
+        tokenizer.encode_file(tmp_path / "text.txt.gz")
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert len(tokenizer.encode_file(tmp_path / "empty.txt")) == 0
+    with pytest.raises(TreetokError, match="not a special token"):
+        tokenizer.encode_file(tmp_path / "empty.txt", end="<none>")
+    with pytest.raises(TreetokError, match="need a type such as"):
+        tokenizer.encode_file(tmp_path / "empty.txt", dtype="uint8")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_as_an_array(tokenizer, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"some text",))
+    writer.start()
+    assert tokenizer.encode_file(tmp_path / "pipe").tolist() == tokenizer.encode("some text")
+    writer.join()
 
 
 @pytest.mark.parametrize("size", [7, 100, 5000])
@@ -71,6 +169,7 @@ def test_documents_of_all_kinds_of_files(tokenizer, tmp_path):
             tmp_path / name, tmp_path / "ids.bin", end=END, text_column=column, progress=False
         )
         assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == expected and count == len(expected)
+        assert tokenizer.encode_file(tmp_path / name, end=END, text_column=column).tolist() == expected
     files = [tmp_path / "c.txt.xz", tmp_path / "d.txt.zst"]
     tokenizer.encode_files(files, tmp_path / "ids.bin", progress=False)
     both = tokenizer.encode(texts[0]) + tokenizer.encode(texts[2])

@@ -52,6 +52,11 @@ def integers_for(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     return kind
 
 
+def as_kind(ids: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Ids of uint32 as integers of another type. They are below 2**31, so that nothing is copied for int32."""
+    return ids.view(kind) if kind == np.int32 else ids.astype(kind, copy=False)
+
+
 def explained(error: Exception, text: object) -> TreetokError:
     """The error that a text at fault causes; the native core only notices it."""
     try:

@@ -1,4 +1,4 @@
-"""Files to files of ids: an array of numpy, or plain numbers that loaders map into memory.
+"""Files to ids: as an array in memory, or as files of numpy arrays or plain numbers that loaders map into memory.
 
 A plain text file is one document; so is each row of JSON Lines and Parquet. Text is read, encoded and written in
 blocks, so memory does not grow with the size of a file that has spaces or line feeds.
@@ -18,7 +18,15 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from treetok.corpus.reading import decode, has_rows, read_blocks, read_texts
+from treetok.corpus.reading import (
+    compression_of,
+    decode,
+    decompress,
+    has_rows,
+    read_blocks,
+    read_texts,
+    reading_errors,
+)
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 
@@ -151,6 +159,35 @@ def ids_of_file(
                 decode(block, path, line)
                 raise
         yield end
+
+
+def ids_in_memory(encoder: Any, path: Path, end_id: int | None, text_column: str, threads: int) -> Array:
+    """All ids of a file in one array; `end_id` ends every document."""
+    if has_rows(path):
+        pieces = ids_of_file(encoder, path, end_id, text_column, threads, lambda position: None)
+        return np.concatenate([np.zeros(0, dtype=np.uint32), *pieces])
+    compression = compression_of(path)
+    try:
+        with (
+            reading_errors(path),
+            path.open("rb", buffering=0) as raw,
+            decompress(raw, compression, path) as stream,
+        ):
+            size = 0 if compression else os.fstat(raw.fileno()).st_size
+            ids: Array = encoder.encode_stream(stream, threads, size)
+    except UnicodeDecodeError:
+        raise not_utf8(path) from None
+    return ids if end_id is None else np.append(ids, np.uint32(end_id))
+
+
+def not_utf8(path: Path) -> TreetokError:
+    """The error that names the line at fault. It is found by reading again, which cannot be done with a pipe."""
+    try:
+        for line, block in blocks_of_words(read_blocks(path)):
+            decode(block, path, line)
+    except TreetokError as error:
+        return error
+    return TreetokError(f"{path} is not UTF-8")
 
 
 def together(texts: Iterator[str], at_once: int | None = None) -> Iterator[list[str]]:

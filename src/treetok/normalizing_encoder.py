@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,9 @@ class NormalizingEncoder:
         if not text.isascii():
             text = normalise(self._normalizer, text.decode()).encode()
         return self._native.encode_utf8(text, threads)
+
+    def encode_stream(self, stream: IO[bytes], threads: int, expected: int = 0) -> npt.NDArray[np.uint32]:
+        return self.encode_utf8(stream.read(), threads)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool, separator: str) -> str | None:
         return self._native.decode(ids, skip_special_tokens, separator)

@@ -119,6 +119,10 @@ class ReferenceEncoder:
         """The ids of text in bytes."""
         return self.encode_flat([text.decode()], threads)[0]
 
+    def encode_stream(self, stream: IO[bytes], threads: int, expected: int = 0) -> npt.NDArray[np.uint32]:
+        """The ids of text that is read from a stream. `expected`: an estimate of how many bytes there are."""
+        return self.encode_utf8(stream.read(), threads)
+
     def decode(self, ids: Iterable[int], skip_special_tokens: bool, separator: str) -> str:
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
         kept = [n for n in map(self._table.checked_id, ids) if n not in special_ids]

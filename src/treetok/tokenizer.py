@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.arguments import (
+    as_kind,
     checked_dropout,
     checked_seed,
     checked_threads,
@@ -22,7 +23,14 @@ from treetok.arguments import (
 )
 from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
-from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files, written_beside
+from treetok.encode_files import (
+    checked_dtype,
+    checked_files,
+    checked_output,
+    encode_files,
+    ids_in_memory,
+    written_beside,
+)
 from treetok.encoding import Encoding, FlatEncoding
 from treetok.errors import TreetokError
 from treetok.native_encoder import native_encoder
@@ -313,9 +321,7 @@ class TreeTokenizer:
             ids, offsets = self._encoder.encode_flat(texts, threads, specials)
         except (TypeError, ValueError, TreetokError) as error:
             raise explained_in_batch(error, texts) from None
-        # Ids are below 2**31, so that nothing is copied for int32 and the offsets.
-        ids = ids.view(kind) if kind == np.int32 else ids.astype(kind, copy=False)
-        return ids, offsets.view(np.int64) if kind.kind == "i" else offsets
+        return as_kind(ids, kind), offsets.view(np.int64) if kind.kind == "i" else offsets
 
     @overload
     def count_tokens(  # type: ignore[overload-overlap]
@@ -337,6 +343,26 @@ class TreeTokenizer:
         _, offsets = self.encode_flat([text] if is_one else text, threads=threads, allowed_special=allowed_special)  # type: ignore[list-item]
         counts: list[int] = np.diff(offsets).tolist()
         return counts[0] if is_one else counts
+
+    def encode_file(
+        self,
+        file: PathLike[str],
+        *,
+        dtype: npt.DTypeLike = np.uint32,
+        end: str | None = None,
+        text_column: str = "text",
+        threads: int | None = None,
+    ) -> npt.NDArray[Any]:
+        """Encode a file into one array of ids, in memory. It takes less time than to read the file as a string and
+        to encode that; for files larger than memory, there is `encode_files`.
+
+        file, end, text_column, threads: as for `encode_files`; dtype: as for `encode_flat`.
+        """
+        kind = integers_for(dtype, self.vocab_size)
+        (path,) = checked_files(file if isinstance(file, PathLike) else [file])
+        end_id = None if end is None else self._specials([end])[0][1]
+        ids = ids_in_memory(self._encoder, path, end_id, text_column, checked_threads(threads))
+        return as_kind(ids, kind)
 
     def encode_files(
         self,
