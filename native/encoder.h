@@ -391,7 +391,7 @@ class Encoder {
     // A word that is a token needs no tree, unless it is declined.
     const std::string_view string(reinterpret_cast<const char*>(word), bytes);
     const std::size_t characters = count_characters(word, bytes);
-    const Piece* whole = vocabulary_.find(string, false);
+    const std::optional<Piece> whole = vocabulary_.find(string, false);
     if (whole && (characters == 1 || !declines(0, characters))) {
       ids.append(&whole->id, 1);
       return;

@@ -97,8 +97,8 @@ inline float float_of_half(uint16_t half) {
   uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
   if (exponent == 31) return float_of(sign | 0x7F800000 | fraction << 13);
   // Subnormal numbers, too: the integer is below 2048, and the power of two is exact.
-  float size = exponent ? std::ldexp(static_cast<float>(fraction | 1024), static_cast<int>(exponent) - 25)
-                        : std::ldexp(static_cast<float>(fraction), -24);
+  const float size =
+      exponent ? float_of((exponent + 112) << 23 | fraction << 13) : static_cast<float>(fraction) / (1 << 24);
   return sign ? -size : size;
 }
 

@@ -47,7 +47,7 @@ class Segmenter {
     if (!vocabulary_.has_markers()) return 0;
     unsigned markers = 0;
     for (std::size_t i = 0; i < cuts.pieces; ++i) {
-      const Piece* piece = vocabulary_.find(word.span(cuts.at[i], cuts.at[i + 1]), true);
+      const std::optional<Piece> piece = vocabulary_.find(word.span(cuts.at[i], cuts.at[i + 1]), true);
       if (piece) markers += piece->count_markers();
     }
     return markers;
@@ -97,12 +97,12 @@ class Segmenter {
     std::size_t last_start[MOST_CHARACTERS + 1];
     best[0] = 0;
     for (std::size_t end = 1; end <= cuts.pieces; ++end) {
-      const Piece* own = vocabulary_.find(word.span(cuts.at[end - 1], cuts.at[end]), true);
+      const std::optional<Piece> own = vocabulary_.find(word.span(cuts.at[end - 1], cuts.at[end]), true);
       best[end] = best[end - 1] + (own ? own->cost : vocabulary_.unknown_cost());
       last_start[end] = end - 1;
       for (std::size_t start = end - 1; start-- > 0;) {
         if (std::size_t(cuts.at[end] - cuts.at[start]) > vocabulary_.longest()) break;
-        const Piece* token = vocabulary_.find(word.span(cuts.at[start], cuts.at[end]), false);
+        const std::optional<Piece> token = vocabulary_.find(word.span(cuts.at[start], cuts.at[end]), false);
         if (token && best[start] + token->cost < best[end] && !declines(cuts.at[start], cuts.at[end])) {
           best[end] = best[start] + token->cost;
           last_start[end] = start;

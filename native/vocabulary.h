@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -24,72 +25,70 @@ struct Piece {
   unsigned count_markers() const { return (markers & JOIN ? 1 : 0) + (markers & (CAP | UPPERCASE) ? 1 : 0); }
 };
 
-// Strings and their pieces.
-class PieceTable {
+// The bytes of tokens, one after the other.
+class TokenBytes {
  public:
-  void reserve(std::size_t pieces) {
-    std::size_t slots = 16;
-    while (slots < pieces * 2) slots *= 2;
-    slots_.assign(slots, Slot{});
-    entries_.reserve(pieces);
+  void reserve(std::size_t tokens, std::size_t bytes) {
+    starts_.reserve(tokens + 1);
+    text_.reserve(bytes);
   }
-
-  const Piece* find(std::string_view string) const { return find(string, hash_of(string)); }
-
-  // Gives back the memory that was reserved for more.
-  void shrink() {
-    entries_.shrink_to_fit();
-    text_.shrink_to_fit();
+  void add(std::string_view token) {
+    text_ += token;
+    starts_.push_back(std::uint32_t(text_.size()));
   }
-
-  // Adds a string, unless it is there: then nothing changes. Returns the piece that it has.
-  Piece& add(std::string_view string, const Piece& piece) {
-    const std::uint64_t hash = hash_of(string);
-    if (const Piece* known = find(string, hash)) return const_cast<Piece&>(*known);
-    if ((entries_.size() + 1) * 2 > slots_.size()) grow();
-    entries_.push_back({piece, std::uint32_t(text_.size()), std::uint32_t(string.size())});
-    text_ += string;
-    place(std::uint32_t(entries_.size()), hash);
-    return entries_.back().piece;
+  std::string_view operator[](std::uint32_t id) const {
+    return std::string_view(text_).substr(starts_[id], starts_[id + 1] - starts_[id]);
   }
 
  private:
-  struct Entry {
-    Piece piece;
-    std::uint32_t start, bytes;
-  };
-  // 0: empty.
+  std::string text_;
+  // Where each token begins, and the end of the last.
+  std::vector<std::uint32_t> starts_ = {0};
+};
+
+// Finds tokens by their bytes.
+class TokenIndex {
+ public:
+  static constexpr std::uint32_t NONE = UINT32_MAX;
+
+  void reserve(std::size_t tokens) {
+    std::size_t slots = 16;
+    while (slots < tokens * 2) slots *= 2;
+    slots_.assign(slots, Slot{});
+  }
+
+  // The id of a token, or NONE.
+  std::uint32_t find(std::string_view string, const TokenBytes& tokens) const {
+    const Slot& slot = slots_[slot_of(string, hash_of(string), tokens)];
+    return slot.number ? slot.number - 1 : NONE;
+  }
+
+  // Adds a token, for which there must be room; returns whether it was not there.
+  bool add(std::uint32_t id, const TokenBytes& tokens) {
+    const std::string_view string = tokens[id];
+    const std::uint64_t hash = hash_of(string);
+    Slot& slot = slots_[slot_of(string, hash, tokens)];
+    if (slot.number) return false;
+    slot = {id + 1, std::uint32_t(hash >> 32)};
+    return true;
+  }
+
+ private:
+  // The id, and one more: 0 is empty.
   struct Slot {
     std::uint32_t number = 0, tag = 0;
   };
 
-  const Piece* find(std::string_view string, std::uint64_t hash) const {
+  // Where a string is, or would be.
+  std::size_t slot_of(std::string_view string, std::uint64_t hash, const TokenBytes& tokens) const {
     for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[at];
-      if (slot.number == 0) return nullptr;
-      if (slot.tag != std::uint32_t(hash >> 32)) continue;
-      const Entry& entry = entries_[slot.number - 1];
-      if (string == std::string_view(text_).substr(entry.start, entry.bytes)) return &entry.piece;
-    }
-  }
-
-  void place(std::uint32_t number, std::uint64_t hash) {
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].number) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = {number, std::uint32_t(hash >> 32)};
-  }
-
-  void grow() {
-    slots_.assign(slots_.empty() ? 16 : slots_.size() * 2, Slot{});
-    for (std::uint32_t number = 1; number <= entries_.size(); ++number) {
-      const Entry& entry = entries_[number - 1];
-      place(number, hash_of(std::string_view(text_).substr(entry.start, entry.bytes)));
+      if (slot.number == 0) return at;
+      if (slot.tag == std::uint32_t(hash >> 32) && tokens[slot.number - 1] == string) return at;
     }
   }
 
   std::vector<Slot> slots_ = std::vector<Slot>(16);
-  std::vector<Entry> entries_;
-  std::string text_;
 };
 
 // The kinds of tokens.
@@ -109,42 +108,45 @@ class Vocabulary {
   // Tokens in the order of their ids. `cost_per_token` is added for every marker of a piece.
   Vocabulary(const std::vector<Token>& tokens, std::int64_t cost_per_token, bool has_byte_fallback,
              std::uint32_t unknown_id)
-      : has_byte_fallback_(has_byte_fallback), unknown_id_(unknown_id) {
+      : has_byte_fallback_(has_byte_fallback), unknown_id_(unknown_id), cost_per_token_(cost_per_token) {
     unknown_cost_ = cost_per_token;
-    characters_.resize(tokens.size());
+    std::size_t bytes = 0;
+    for (const Token& token : tokens) bytes += token.bytes.size();
+    bytes_.reserve(tokens.size(), bytes);
+    costs_.reserve(tokens.size());
+    kinds_.reserve(tokens.size());
+    for (const Token& token : tokens) {
+      bytes_.add(token.bytes);
+      costs_.push_back(token.cost);
+      kinds_.push_back(token.kind);
+    }
+    characters_.assign(tokens.size(), 1);
     changes_.resize(tokens.size());
     byte_ids_.assign(256, unknown_id);
-    pieces_.reserve(tokens.size() * 3);
+    index_.reserve(tokens.size());
     bool has_pieces = false;
     for (std::uint32_t id = 0; id < tokens.size(); ++id) {
-      const Token& token = tokens[id];
-      starts_.push_back(std::uint32_t(text_.size()));
-      text_ += token.bytes;
-      kinds_.push_back(token.kind);
-      characters_[id] = 1;
-      if (token.kind == TokenKind::PIECE) {
-        const auto* bytes = reinterpret_cast<const Byte*>(token.bytes.data());
-        characters_[id] = std::uint32_t(count_characters(bytes, token.bytes.size()));
-        if (pieces_.add(token.bytes, {token.cost, id, 0}).id != id) {
-          throw std::invalid_argument("a token appears twice in the vocabulary");
-        }
+      if (kinds_[id] == TokenKind::PIECE) {
+        const auto* piece = reinterpret_cast<const Byte*>(tokens[id].bytes.data());
+        characters_[id] = std::uint32_t(count_characters(piece, tokens[id].bytes.size()));
+        if (!index_.add(id, bytes_)) throw std::invalid_argument("a token appears twice in the vocabulary");
         longest_ = std::max<std::size_t>(longest_, characters_[id]);
-        unknown_cost_ = has_pieces ? std::max(unknown_cost_, token.cost) : token.cost;
+        unknown_cost_ = has_pieces ? std::max(unknown_cost_, costs_[id]) : costs_[id];
         has_pieces = true;
-      } else if (token.kind == TokenKind::BYTE) {
-        const Byte byte = token.bytes.empty() ? 0 : Byte(token.bytes[0]);
+      } else if (kinds_[id] == TokenKind::BYTE) {
+        const Byte byte = tokens[id].bytes.empty() ? 0 : Byte(tokens[id].bytes[0]);
         byte_ids_[byte] = id;
         characters_[id] = byte >= 0xC0;
-      } else if (token.kind != TokenKind::SPECIAL) {
+      } else if (is_marker(id)) {
         characters_[id] = 0;
-        (token.kind == TokenKind::JOIN_MARKER ? join_id_ : token.kind == TokenKind::CAP_MARKER ? cap_id_ : upper_id_) = id;
+        (kinds_[id] == TokenKind::JOIN_MARKER ? join_id_ : kinds_[id] == TokenKind::CAP_MARKER ? cap_id_ : upper_id_) = id;
         has_markers_ = true;
       }
     }
-    if (has_markers_) add_marked_strings(tokens, cost_per_token);
-    starts_.push_back(std::uint32_t(text_.size()));
-    text_.shrink_to_fit();
-    pieces_.shrink();
+    if (!has_markers_) return;
+    for (std::uint32_t id = 0; id < tokens.size(); ++id) {
+      if (kinds_[id] == TokenKind::PIECE) changes_[id] = changes_of(tokens[id].bytes);
+    }
   }
 
   std::size_t size() const { return kinds_.size(); }
@@ -158,14 +160,15 @@ class Vocabulary {
   std::int64_t unknown_cost() const { return unknown_cost_; }
 
   // The piece of a string. Without markers, only if it is a token.
-  const Piece* find(std::string_view string, bool with_markers) const {
-    const Piece* piece = pieces_.find(string);
-    return piece && (with_markers || piece->markers == 0) ? piece : nullptr;
+  std::optional<Piece> find(std::string_view string, bool with_markers) const {
+    const std::uint32_t id = index_.find(string, bytes_);
+    if (id != TokenIndex::NONE) return Piece{costs_[id], id, 0};
+    return with_markers && has_markers_ ? find_marked(string) : std::nullopt;
   }
 
   // Appends the ids of a piece: of its token and the markers before it, or of a character outside the vocabulary.
   void append_ids(std::string_view string, std::vector<std::uint32_t>& ids) const {
-    if (const Piece* piece = pieces_.find(string)) {
+    if (const std::optional<Piece> piece = find(string, true)) {
       if (piece->markers & JOIN) ids.push_back(join_id_);
       if (piece->markers & CAP) ids.push_back(cap_id_);
       if (piece->markers & UPPERCASE) ids.push_back(upper_id_);
@@ -201,7 +204,7 @@ class Vocabulary {
       return;
     }
     if (before.empty() || kinds_[id] != TokenKind::PIECE) {
-      text += bytes(id);
+      text += bytes_[id];
     } else {
       text += changed_by(before, id);
     }
@@ -209,8 +212,45 @@ class Vocabulary {
   }
 
  private:
-  std::string_view bytes(std::uint32_t id) const {
-    return std::string_view(text_).substr(starts_[id], starts_[id + 1] - starts_[id]);
+  // The piece that markers make of a token. No string can be made in two ways.
+  std::optional<Piece> find_marked(std::string_view string) const {
+    const bool is_joined = string.empty() || string[0] != ' ';
+    std::string spaced;
+    if (is_joined) spaced = ' ';
+    spaced += string;
+    if (spaced.size() <= LEAST_LETTERS_FOR_MARKERS) return std::nullopt;
+    if (is_joined) {
+      const std::uint32_t id = index_.find(spaced, bytes_);
+      if (id != TokenIndex::NONE) return changes_[id] & JOIN ? std::optional(marked_piece(id, JOIN)) : std::nullopt;
+    }
+    const std::string lower = lower_cased(spaced);
+    if (lower == spaced) return std::nullopt;
+    const std::uint32_t id = index_.find(lower, bytes_);
+    if (id == TokenIndex::NONE) return std::nullopt;
+    for (const std::uint8_t marker : {CAP, UPPERCASE}) {
+      if ((changes_[id] & marker) && capitalised(lower, marker == UPPERCASE) == spaced) {
+        return marked_piece(id, std::uint8_t(is_joined ? marker | JOIN : marker));
+      }
+    }
+    return std::nullopt;
+  }
+
+  Piece marked_piece(std::uint32_t id, std::uint8_t markers) const {
+    Piece piece{costs_[id], id, markers};
+    piece.cost += cost_per_token_ * piece.count_markers();
+    return piece;
+  }
+
+  // A space and letters in lower case.
+  static std::string lower_cased(const std::string& token) {
+    if (is_ascii(token)) {
+      std::string changed = token;
+      for (char& letter : changed) {
+        if (letter >= 'A' && letter <= 'Z') letter = char(letter + 32);
+      }
+      return changed;
+    }
+    return " " + to_utf8(lowered(to_characters(reinterpret_cast<const Byte*>(token.data()) + 1, token.size() - 1)));
   }
 
   // A token behind markers, of which the last is applied first; those that do not fit change nothing.
@@ -221,7 +261,7 @@ class Vocabulary {
       const bool fits = markers[i] == JOIN ? !(applied & JOIN) : applied == 0;
       if (fits && (changes_[id] & markers[i])) applied |= markers[i];
     }
-    const std::string token(bytes(id));
+    const std::string token(bytes_[id]);
     if (applied == 0) return token;
     std::string changed = applied & (CAP | UPPERCASE) ? capitalised(token, applied & UPPERCASE) : token;
     if (applied & JOIN) changed.erase(0, 1);
@@ -289,44 +329,17 @@ class Vocabulary {
     return changes;
   }
 
-  void add_marked_strings(const std::vector<Token>& tokens, std::int64_t cost_per_token) {
-    for (std::uint32_t id = 0; id < tokens.size(); ++id) {
-      if (tokens[id].kind == TokenKind::PIECE) changes_[id] = changes_of(tokens[id].bytes);
-    }
-    // A string that is a token stays one; the fewest markers win.
-    const auto add = [&](std::string_view string, std::uint32_t id, std::uint8_t markers) {
-      Piece piece{tokens[id].cost, id, markers};
-      piece.cost += cost_per_token * piece.count_markers();
-      Piece& known = pieces_.add(string, piece);
-      if (known.count_markers() > piece.count_markers()) known = piece;
-    };
-    for (std::uint32_t id = 0; id < tokens.size(); ++id) {
-      if (changes_[id] == 0) continue;
-      const std::string& token = tokens[id].bytes;
-      for (const std::uint8_t marker : {CAP, UPPERCASE}) {
-        if (!(changes_[id] & marker)) continue;
-        const std::string changed = capitalised(token, marker == UPPERCASE);
-        const Piece* known = pieces_.find(changed);
-        if (known && known->markers == 0) continue;
-        add(changed, id, marker);
-        add(std::string_view(changed).substr(1), id, std::uint8_t(marker | JOIN));
-      }
-      add(std::string_view(token).substr(1), id, JOIN);
-    }
-  }
-
   bool has_byte_fallback_, has_markers_ = false;
   std::uint32_t unknown_id_, join_id_ = 0, cap_id_ = 0, upper_id_ = 0;
-  std::int64_t unknown_cost_ = 0;
+  std::int64_t cost_per_token_, unknown_cost_ = 0;
   std::size_t longest_ = 0;
-  // The bytes of all tokens, and where those of each begin.
-  std::string text_;
-  std::vector<std::uint32_t> starts_;
+  TokenBytes bytes_;
   std::vector<TokenKind> kinds_;
   std::vector<std::uint32_t> characters_, byte_ids_;
+  std::vector<std::int64_t> costs_;
   // Of every token, the markers that change it.
   std::vector<std::uint8_t> changes_;
-  PieceTable pieces_;
+  TokenIndex index_;
 };
 
 }  // namespace treetok

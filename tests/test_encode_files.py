@@ -78,7 +78,9 @@ class Dribble(io.RawIOBase):
 @given(st.text(), st.lists(st.integers(1, 9), min_size=1), st.integers(1, 3))
 def test_a_stream_is_encoded_as_its_text(lossless, text, sizes, threads):
     text = text + " and a word"
-    assert lossless._encoder.encode_stream(Dribble(text.encode(), sizes), threads).tolist() == lossless.encode(text)
+    assert lossless._encoder.encode_stream(Dribble(text.encode(), sizes), threads).tolist() == lossless.encode(
+        text
+    )
 
 
 def test_streams_that_misbehave(lossless):
@@ -104,7 +106,7 @@ def test_errors_of_a_file_as_an_array(tokenizer, tmp_path):
         tokenizer.encode_file(bad)
     cut = tmp_path / "cut.txt"
     cut.write_bytes("東".encode()[:2])
-    with pytest.raises(TreetokError, match="cut.txt, line 1: byte 0xe6 is not UTF-8"):
+    with pytest.raises(TreetokError, match=r"cut.txt, line 1: byte 0xe6 is not UTF-8"):
         tokenizer.encode_file(cut)
     for file, message in (
         (tmp_path / "none.txt", "no such file"),

@@ -1,6 +1,6 @@
 """The native core (`native/`). `reference_encoder.py` and `sources/parser.py` say what these do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -45,6 +45,10 @@ class Encoder:
     def split(self, text: str) -> list[str]: ...
     def pieces(self, word: str) -> list[str]: ...
     def scores(self, word: str) -> list[float]: ...
+
+def vocabulary_entries(
+    text: str, unescape: Callable[[str], str | int], most: int
+) -> list[tuple[str | int, int]] | None: ...
 
 class Parser:
     def __init__(

@@ -53,14 +53,15 @@ def native_source(source: TreeSource) -> Any:
 
 def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:
     """Names, kinds and costs of all tokens, in the order of their ids. The cost of a byte is the byte."""
-    entries = [entry for entry, _ in state.entries]
-    kinds = np.array([PIECE if type(entry) is str else kind_of(entry) for entry in entries], dtype=np.uint8)
+    names: list[Any] = [entry for entry, _ in state.entries]
+    kinds = np.full(len(names), PIECE, dtype=np.uint8)
     costs = np.array([count for _, count in state.entries], dtype=np.int64)
+    others = [at for at, entry in enumerate(names) if type(entry) is not str]
+    kinds[others] = [kind_of(names[at]) for at in others]
     is_piece = kinds == PIECE
     costs[is_piece] = entropies_of(costs[is_piece]) + (COST_PER_TOKEN if state.fewest_tokens else 0)
-    names: list[Any] = entries
-    for at in np.flatnonzero(~is_piece).tolist():
-        entry = entries[at]
+    for at in others:
+        entry = names[at]
         costs[at] = int(entry)
         names[at] = entry.token if isinstance(entry, Marker) else byte_name(int(entry))
     for name, number in sorted(state.special_tokens.items(), key=lambda item: item[1]):

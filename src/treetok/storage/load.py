@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import mmap
 import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.lexicon import Lexicon
+from treetok.native import core, why_not_native
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.special_tokens import check_roles, default_roles
 from treetok.storage.atomic import ARRIVING, find_file
@@ -33,7 +35,7 @@ LONGEST_HEAD = 16 << 20
 TRIES = 25
 LONGEST_COUNT = 18
 # Counts are summed in 64 bits.
-LARGEST_TOTAL = 1 << 60
+LARGEST_TOTAL = (1 << 60) - 1
 
 Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
@@ -110,11 +112,15 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         profile_named(profile.name, profile.version, normalizer)
         files, special_tokens = head["files"], head["special_tokens"]
         contents = {
-            name: read_checked(path_of(directory, name, files[name]), files[name])
-            for name in FILES
-            if name in files
+            name: read_sized(path_of(directory, name, files[name]), files[name]) for name in FILES if name in files
         }
-        entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
+        checksums = Checksums(contents)
+        checksums.start()
+        try:
+            entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
+        finally:
+            # What is wrong in a file that is damaged does not matter.
+            checksums.check(files, directory)
         if not all(name and type(number) is int for name, number in special_tokens.items()):
             raise TreetokError("special_tokens must map non-empty names to ids")
         # Raises ValueError if a name has lone surrogates, which JSON can hold.
@@ -242,8 +248,8 @@ def has_own_trees(directory: Path) -> bool:
     return read_head(find_file(directory, HEAD)).get("trees") != CUSTOM
 
 
-def read_checked(path: Path, expected: dict[str, Any]) -> memoryview:
-    """Read a file and verify its size and checksum. The size is checked before anything is read."""
+def read_sized(path: Path, expected: dict[str, Any]) -> memoryview:
+    """The content of a file, if it has the size that it should have."""
     try:
         size = path.stat().st_size
         if size != expected["bytes"]:
@@ -253,9 +259,27 @@ def read_checked(path: Path, expected: dict[str, Any]) -> memoryview:
         raise TreetokError(f"{path} is missing") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
-    if hashlib.sha256(content).hexdigest() != expected["sha256"]:
-        raise TreetokError(f"{path} is damaged: its checksum does not match {HEAD}")
     return memoryview(content)
+
+
+class Checksums(threading.Thread):
+    """The checksums of what was read, computed while the vocabulary is."""
+
+    def __init__(self, contents: Mapping[str, memoryview]) -> None:
+        super().__init__(daemon=True)
+        self._contents = contents
+        self._found: dict[str, str] = {}
+
+    def run(self) -> None:
+        for name, content in self._contents.items():
+            self._found[name] = hashlib.sha256(content).hexdigest()
+
+    def check(self, files: Mapping[str, dict[str, Any]], directory: Path) -> None:
+        self.join()
+        for name, found in self._found.items():
+            if found != files[name]["sha256"]:
+                path = path_of(directory, name, files[name])
+                raise TreetokError(f"{path} is damaged: its checksum does not match {HEAD}")
 
 
 def map_file(path: Path, size: int) -> mmap.mmap | bytes:
@@ -293,37 +317,27 @@ def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry,
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
     if text and text[-1] != "\n":
         raise TreetokError(f"{path} is damaged: its last line is incomplete")
-    entries = entries_at_once(text) or entries_by_line(text.split("\n")[:-1], path)
-    if sum(map(itemgetter(1), entries)) >= LARGEST_TOTAL:
-        raise TreetokError(f"{path} is damaged: its counts are too large")
-    return entries
+    return entries_at_once(text) or entries_by_line(text.split("\n")[:-1], path)
 
 
 def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
-    """The entries of a vocabulary of which every line is a token, a tab and a count; else None."""
-    content = np.frombuffer(text.encode(), dtype=np.uint8)
-    tabs, line_feeds = np.flatnonzero(content == ord("\t")), np.flatnonzero(content == ord("\n"))
-    # One after the other, so that every line has one tab.
-    if len(tabs) != len(line_feeds) or not (tabs < line_feeds).all() or not (line_feeds[:-1] < tabs[1:]).all():
+    """The entries of a vocabulary, read by the native core; None if there is none, or if something is wrong."""
+    if why_not_native() is not None:
         return None
-    cells = text.replace("\n", "\t").split("\t")
-    tokens, counts = cells[:-1:2], cells[1::2]
-    digits, lengths = "".join(counts), set(map(len, counts))
-    if not (digits.isascii() and digits.isdigit()) or 0 in lengths or max(lengths) > LONGEST_COUNT:
-        return None
+    # Python would look for garbage among the entries again and again.
+    is_collecting = gc.isenabled()
+    gc.disable()
     try:
-        # Most tokens are not escaped.
-        plain = [unescape_token(token) if "\\" in token or not token else token for token in tokens]
+        return core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
     except ValueError:
         return None
-    numbers = list(map(int, counts))
-    # Their memory is used again for the entries.
-    del cells, counts, digits, content, tabs, line_feeds
-    return list(zip(plain, numbers, strict=True))
+    finally:
+        if is_collecting:
+            gc.enable()
 
 
 def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
-    """The same, line by line; the error names the line at fault."""
+    """The entries, line by line; the error names the line at fault."""
     entries: list[tuple[Entry, int]] = []
     for number, line in enumerate(lines, start=1):
         token, tab, count = line.partition("\t")
@@ -333,6 +347,8 @@ def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
             entries.append((unescape_token(token), int(count)))
         except ValueError as error:
             raise TreetokError(f"{path}, line {number}: {error}") from None
+    if sum(count for _, count in entries) > LARGEST_TOTAL:
+        raise TreetokError(f"{path} is damaged: its counts are too large")
     return entries
 
 
