@@ -90,7 +90,7 @@ def main() -> None:
 
 def other_members(preset: Preset) -> list[Variant]:
     """The members of the preset's ensemble after the first, except for those that need the trees of others."""
-    return [Variant(config.method, morphemes=config) for config in preset.ensemble[1:] if config.method != "trees"]
+    return [Variant(config.method, morphemes=config) for config in preset.ensemble[1:] if config.method in LABELS]
 
 
 def report(out: Path, found: Sequence[ModelScores]) -> None:
@@ -103,8 +103,8 @@ def report(out: Path, found: Sequence[ModelScores]) -> None:
         for name, label in LABELS.items():
             if name in table:
                 of_paper = PAPER.get(table.gold, {}).get(name)
-                columns = recall_columns(table, name, FULL)
-                rows.append({"model": label, **columns, "paper": "-" if of_paper is None else f"{of_paper:.2f}"})
+                paper = {"paper": "-" if of_paper is None else f"{of_paper:.2f}"}
+                rows.append({"model": label, **recall_columns(table, name, FULL, paper)})
         grid = [list(rows[0]), *(list(row.values()) for row in rows)]
         tables.append({"title": table.title(), "grid": without_empty_columns(grid)})
     notes = {"p": f"against {LABELS[FULL]}", "paper": "Table 3; one model, the first 64 words, leaves counted"}

@@ -6,11 +6,10 @@ mask stands where the morpheme of a span stands otherwise), followed by a dense 
 characters. There is no outside pass, no context of other words, and no morphemes: the vocabulary has characters
 alone.
 
-The original differs in how it gets the vectors. Its charts are pruned by a top-down parser, which learns trees that
-are sampled from them; ours are complete. It scores a split by the log-probabilities of the whole subtree, ours by
-those of the span alone. It takes the vector of one split, drawn by straight-through Gumbel softmax; ours is the mean
-over all splits (the paper's eq. 1). And it was made for the subwords of sentences, with dropout, not for the
-characters of words.
+The original differs in how it gets the vectors. A top-down parser prunes its charts, and learns trees sampled from
+them; ours are complete. It scores a split by the log-probabilities of the whole subtree, ours by those of the span
+alone. It takes the vector of one split, drawn by straight-through Gumbel softmax; ours is the mean over all splits
+(the paper's eq. 1). And it was made for the subwords of sentences, with dropout, not for the characters of words.
 
 Shapes: C cells of a level, P parents of each, R rows of the outside table, N characters to predict, D dimensions,
 T tokens of the encoder.

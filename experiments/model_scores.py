@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,10 +29,12 @@ from treetok.evaluate.texts import name_of
 GREEDY_TREES, MBR_TREES = "greedy", "MBR"
 DROPPED, COUNTED = "leaves dropped", "leaves counted"
 PROTOCOLS = {DROPPED: "described", COUNTED: "released"}
-NOT_COUNTED = "-"
+# A letter for each value that recalls have, so that a file of many words is small.
+LETTERS, NOT_COUNTED = string.ascii_letters + string.digits, "-"
 
 # Decoding -> convention -> recall of every word, as written by `written_recalls`.
-Recalls = dict[str, dict[str, str]]
+Written = dict[str, Any]
+Recalls = dict[str, dict[str, Written]]
 
 
 @dataclass(frozen=True)
@@ -127,24 +130,31 @@ def recalls_of_gold(gold: GoldFile, trees: Mapping[str, Sequence[Sequence[Span]]
     return {"sha256": sha256_of(gold), "words": len(gold), "recalls": recalls}
 
 
-def written_recalls(recall: Measurement) -> str:
+def written_recalls(recall: Measurement) -> Written:
+    """The values that occur, the first being called a, and a letter for every word.
+
+    >>> written_recalls(Measurement(np.array([[1, 1], [1 / 3, 1], [0, 0], [1, 1]]), share_of_sums))
+    {'values': [0.3333, 1.0], 'words': 'ba-b'}
     """
-    >>> written_recalls(Measurement(np.array([[1, 1], [1 / 3, 1], [0, 0]]), share_of_sums))
-    '1 0.3333 -'
-    """
-    return " ".join(f"{round(value, 4):g}" if counted else NOT_COUNTED for value, counted in recall.rows)
+    recalls = [round(value, 4) if counted else None for value, counted in recall.rows.tolist()]
+    values = sorted({value for value in recalls if value is not None})
+    letter = dict(zip(values, LETTERS, strict=False)) | {None: NOT_COUNTED}
+    return {"values": values, "words": "".join(letter[value] for value in recalls)}
 
 
-def read_recalls(written: Sequence[str]) -> Measurement:
+def read_recalls(written: Sequence[Written]) -> Measurement:
     """The recall of every word, averaged over models, from what `written_recalls` made of each.
 
-    >>> read_recalls(["1 0.5 -", "0 0.5 -"]).rows.tolist()
+    >>> first, second = {"values": [0.5, 1.0], "words": "ba-"}, {"values": [0.0, 0.5], "words": "ab-"}
+    >>> read_recalls([first, second]).rows.tolist()
     [[0.5, 1.0], [0.5, 1.0], [0.0, 0.0]]
     """
-    words = [of_one.split(" ") for of_one in written]
-    counted = np.array([recall != NOT_COUNTED for recall in words[0]])
-    values = [[0.0 if recall == NOT_COUNTED else float(recall) for recall in of_one] for of_one in words]
-    return Measurement(np.stack([np.mean(values, axis=0), counted], axis=1), share_of_sums, counted)
+    recalls = []
+    for of_one in written:
+        value = dict(zip(LETTERS, of_one["values"], strict=False)) | {NOT_COUNTED: 0.0}
+        recalls.append([value[letter] for letter in of_one["words"]])
+    counted = np.array([letter != NOT_COUNTED for letter in written[0]["words"]])
+    return Measurement(np.stack([np.mean(recalls, axis=0), counted], axis=1), share_of_sums, counted)
 
 
 # ---- tables
@@ -197,8 +207,9 @@ class GoldTable:
         return ", ".join(f"{100 * read_recalls([of_one]).value:.1f}" for of_one in of_seeds)
 
     def title(self) -> str:
-        written = next(iter(next(iter(self._recalls.values()))[0].values()))[COUNTED].split(" ")
-        return f"{self.gold}: {sum(recall != NOT_COUNTED for recall in written)} words with morphemes to be found"
+        recalls = next(iter(self._recalls.values()))[0]
+        words = next(iter(recalls.values()))[COUNTED]["words"]
+        return f"{self.gold}: {len(words) - words.count(NOT_COUNTED)} words with morphemes to be found"
 
 
 def gold_tables(scores: Sequence[ModelScores]) -> list[GoldTable]:
@@ -211,13 +222,17 @@ def gold_tables(scores: Sequence[ModelScores]) -> list[GoldTable]:
     return [GoldTable(gold, scores) for gold in first_sha256]
 
 
-def recall_columns(table: GoldTable, name: str, reference: str) -> dict[str, str]:
-    """The cells of a model in one table, by heading; p-values are against another model."""
+def recall_columns(
+    table: GoldTable, name: str, reference: str, beside_first_words: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The cells of a model in one table, by heading; p-values are against another model. `beside_first_words` are
+    cells to compare the figure of the released code with."""
     return {
         f"{GREEDY_TREES}, {DROPPED}": table.cell(name, GREEDY_TREES, DROPPED),
         "p": table.p_value(name, reference, GREEDY_TREES),
         f"{GREEDY_TREES}, {COUNTED}": table.cell(name, GREEDY_TREES, COUNTED),
         f"{GREEDY_TREES}, first 64": table.first_words(name, GREEDY_TREES),
+        **(beside_first_words or {}),
         f"{MBR_TREES}, {DROPPED}": table.cell(name, MBR_TREES, DROPPED),
         f"p, {MBR_TREES}": table.p_value(name, reference, MBR_TREES),
         f"{MBR_TREES}, {COUNTED}": table.cell(name, MBR_TREES, COUNTED),
