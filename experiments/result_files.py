@@ -29,6 +29,14 @@ def report_grid(out: Path, title: str, grid: list[list[str]], notes: dict[str, A
     print(aligned(grid), *(f"{name}: {note}" for name, note in notes.items()), sep="\n")
 
 
+def report_tables(out: Path, title: str, tables: list[dict[str, Any]], notes: dict[str, Any]) -> None:
+    """Save several tables, each with a title and a grid, and print them."""
+    save(out, title, tables=tables, notes=notes)
+    for table in tables:
+        print(f"{table['title']}\n\n{aligned(table['grid'])}\n")
+    print(*(f"{name}: {note}" for name, note in notes.items()), sep="\n")
+
+
 def save(out: Path, title: str, **result: Any) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     content = {"title": title, "command": command_line(), **result}

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary, find_morphemes
 from treetok.model.data.piece_model import PieceModel
 from treetok.model.device import explained_memory_errors, free_memory
 from treetok.model.ensemble import EnsembleMember
+from treetok.model.losses.objectives import TreeLearner
 from treetok.model.network.parser import stored_parser
 from treetok.model.presets import Preset
 from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words
@@ -44,15 +44,17 @@ Decode = Callable[[str, Sequence[EnsembleMember], dict[str, str]], Mapping[str, 
 class EnsembleTraining:
     """What the training of every member needs.
 
-    sequence: reads the running words; called only if a member has to be trained.
+    read_text: reads the text as all members are trained on it; called only if a member has to be trained.
     inputs: what identifies the text.
     decode: decodes the words of the text with the members trained so far; takes a stage name.
     pieces: decoded together with the members, where recall is watched.
+    learner_class: the training objectives; experiments have others.
+    ahead: by the number of their member, morphemes that are being found already.
     """
 
     preset: Preset
     device: str
-    sequence: Callable[[], WordSequence]
+    read_text: Callable[[], ChartText]
     inputs: dict[str, Any]
     run: Run
     budget: Budget
@@ -61,12 +63,12 @@ class EnsembleTraining:
     watch: GoldWatch | None = None
     checkpoint_seconds: float = 60.0
     pieces: PieceModel | None = None
-    _ahead: dict[int, Ahead[MorphemeVocabulary]] = field(default_factory=dict)
+    learner_class: type[TreeLearner] = TreeLearner
+    ahead: dict[int, Ahead[MorphemeVocabulary]] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> ChartText:
-        """The text as all members are trained on it."""
-        return ChartText.of(self.sequence(), self.preset.model)
+        return self.read_text()
 
     def train_all(self) -> tuple[list[EnsembleMember], dict[str, str]]:
         """The members, and the SHA-256 of each member's file."""
@@ -105,7 +107,7 @@ class EnsembleTraining:
                 scores = self.decode(f"trees-{number}", members, dict(sha256))
                 strings = morphs_of_trees(scores, counts, config.size)
             with self.progress.stage("finding morphemes", None, "morphemes") as shown:
-                ahead = self._ahead.pop(number, None)
+                ahead = self.ahead.pop(number, None)
                 morphemes = ahead.result() if ahead else find_morphemes(counts, config, strings)
                 shown.at(len(morphemes))
             made = {"characters": morphemes.characters, "morphemes": morphemes.longer}
@@ -128,12 +130,16 @@ class EnsembleTraining:
         }
         if self.preset.model.chart == "pruned":
             inputs["joint_parser"] = dataclasses.asdict(self.preset.parser)
+        if self.learner_class is not TreeLearner:
+            inputs["learner"] = self.learner_class.__name__
         formats: dict[str, Format[Any]] = {file: BYTES}
 
         def work() -> Made:
             model, sizes = self.preset.model, self.preset.parser
             with explained_memory_errors(training.sequences):
-                trainer = assemble_trainer(self.text, model, training, morphemes, self.device, sizes)
+                trainer = assemble_trainer(
+                    self.text, model, training, morphemes, self.device, sizes, self.learner_class
+                )
                 self._find_morphemes_ahead(number + 1)
                 self._train(trainer, members, morphemes, number)
             member = member_of(trainer, morphemes)
@@ -153,7 +159,7 @@ class EnsembleTraining:
         if config.method == "trees" or f"morphemes-{number + 1}" in self.run.records:
             return
         counts = chart_words(self.text.sequence, self.preset.model)
-        self._ahead[number] = Ahead(lambda: find_morphemes(counts, config))
+        self.ahead[number] = Ahead(lambda: find_morphemes(counts, config))
 
     def _train(
         self, trainer: Trainer, members: Sequence[EnsembleMember], morphemes: MorphemeVocabulary, number: int

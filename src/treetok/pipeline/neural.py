@@ -20,7 +20,7 @@ from treetok.model.data.piece_model import PieceModel
 from treetok.model.device import chosen_device, computing_threads
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named
-from treetok.model.training.build_trainer import chart_words, check_corpus
+from treetok.model.training.build_trainer import ChartText, chart_words, check_corpus
 from treetok.model.training.data_parallel import joined_processes
 from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import TREES
@@ -116,7 +116,7 @@ class NeuralTraining:
             training = EnsembleTraining(
                 preset,
                 device,
-                text.sequence,
+                lambda: ChartText.of(text.sequence(), preset.model),
                 in_text,
                 run,
                 budget,

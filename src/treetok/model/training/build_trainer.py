@@ -76,9 +76,11 @@ def assemble_trainer(
     morphemes: MorphemeVocabulary,
     device: str,
     parser_sizes: ParserConfig | None = None,
+    learner_class: type[TreeLearner] = TreeLearner,
 ) -> Trainer:
     """A trainer at step 0. On a GPU its steps are recorded and replayed, unless charts are pruned; with several
-    processes, it computes the share of this process. `parser_sizes` is for pruned charts."""
+    processes, it computes the share of this process. `parser_sizes` is for pruned charts, `learner_class` for
+    experiments with other objectives."""
     in_parallel = several_processes()
     if in_parallel and config.chart == "pruned":
         raise TreetokError("several processes can train with complete charts only, not with pruned ones")
@@ -89,11 +91,11 @@ def assemble_trainer(
     if config.chart == "pruned":
         sizes = parser_sizes or ParserConfig()
         parser, letters = Parser(sizes, morphemes), ParserTable(words, morphemes, sizes, device)
-        learner = TreeLearner(config, len(morphemes), parser, letters).to(device)
+        learner = learner_class(config, len(morphemes), parser, letters).to(device)
         scores = MergeScores(parser, letters)
         charts = PrunedCharts(table, morpheme_of_substring, device, config.window, scores)
     else:
-        learner = TreeLearner(config, len(morphemes)).to(device)
+        learner = learner_class(config, len(morphemes)).to(device)
         charts = CompleteCharts(table, morpheme_of_substring, device)
 
     def batches_of(numbers: np.ndarray) -> BatchMaker:
