@@ -574,7 +574,7 @@ class PyEncoder {
 }  // namespace treetok
 
 void bind_parser(nb::module_& m);
-void bind_vocabulary_entries(nb::module_& m);
+void bind_storage(nb::module_& m);
 void bind_word_counter(nb::module_& m);
 
 NB_MODULE(_core, m) {
@@ -583,7 +583,7 @@ NB_MODULE(_core, m) {
   // Engines and caches may hold a tokenizer until Python exits: that is no defect to report to users.
   nb::set_leak_warnings(false);
   bind_parser(m);
-  bind_vocabulary_entries(m);
+  bind_storage(m);
   bind_word_counter(m);
   nb::class_<PyEncoder>(m, "Encoder")
       .def(nb::init<int, nb::list, treetok::Array<std::uint8_t>, treetok::Array<std::int64_t>, std::int64_t,

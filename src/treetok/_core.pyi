@@ -50,6 +50,11 @@ def vocabulary_entries(
     text: str, unescape: Callable[[str], str | int], most: int
 ) -> list[tuple[str | int, int]] | None: ...
 
+def entry_columns(
+    entries: Sequence[tuple[str | int, int]],
+) -> tuple[list[str | int], npt.NDArray[np.int64], list[int]]: ...
+def count_characters(utf8: npt.NDArray[np.uint8]) -> int | None: ...
+
 class Parser:
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,7 +31,7 @@ def checked_dropout(dropout: float) -> float:
 def checked_seed(seed: int | None) -> int:
     """A seed of 64 bits; None is a new one."""
     if seed is None:
-        return secrets.randbits(64)
+        return int.from_bytes(os.urandom(8), "little")
     number = whole_number("seed", seed, least=0)
     if number >= 1 << 64:
         raise TreetokError(f"seed must be below 2**64, not {number}")

@@ -18,9 +18,11 @@ import numpy.typing as npt
 
 from treetok.batched_depths import batch_split_depths
 from treetok.errors import TreetokError
+from treetok.native import core, why_not_native
 from treetok.text.word_limit import LONGEST_WORD
 
 BYTES_AT_ONCE = 1 << 16
+NOT_UTF8 = "the words in the lexicon are not UTF-8"
 
 
 def count_characters(utf8: npt.NDArray[np.uint8]) -> int:
@@ -28,6 +30,11 @@ def count_characters(utf8: npt.NDArray[np.uint8]) -> int:
     >>> count_characters(np.frombuffer("née".encode(), np.uint8))
     3
     """
+    if why_not_native() is None:
+        counted: int | None = core().count_characters(utf8)
+        if counted is None:
+            raise TreetokError(NOT_UTF8)
+        return counted
     decoder = codecs.getincrementaldecoder("utf-8")()
     count = 0
     try:
@@ -36,7 +43,7 @@ def count_characters(utf8: npt.NDArray[np.uint8]) -> int:
             count += len(decoder.decode(utf8[start : start + BYTES_AT_ONCE].data))
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        raise TreetokError("the words in the lexicon are not UTF-8") from None
+        raise TreetokError(NOT_UTF8) from None
     return count
 
 

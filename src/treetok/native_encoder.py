@@ -53,10 +53,9 @@ def native_source(source: TreeSource) -> Any:
 
 def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:
     """Names, kinds and costs of all tokens, in the order of their ids. The cost of a byte is the byte."""
-    names: list[Any] = [entry for entry, _ in state.entries]
+    names: list[Any]
+    names, costs, others = core().entry_columns(state.entries)
     kinds = np.full(len(names), PIECE, dtype=np.uint8)
-    costs = np.array([count for _, count in state.entries], dtype=np.int64)
-    others = [at for at, entry in enumerate(names) if type(entry) is not str]
     kinds[others] = [kind_of(names[at]) for at in others]
     is_piece = kinds == PIECE
     costs[is_piece] = entropies_of(costs[is_piece]) + (COST_PER_TOKEN if state.fewest_tokens else 0)

@@ -328,7 +328,8 @@ def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
     is_collecting = gc.isenabled()
     gc.disable()
     try:
-        return core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
+        entries: list[tuple[Entry, int]] | None = core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
+        return entries
     except ValueError:
         return None
     finally:

@@ -1,8 +1,11 @@
-// Reads vocab.tsv; src/treetok/storage/load.py is the specification.
+// What takes long when a tokenizer is loaded; src/treetok/storage/load.py, native_encoder.py and lexicon.py say what it is.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstring>
 #include <optional>
+
+#include "utf8.h"
 
 namespace nb = nanobind;
 
@@ -51,8 +54,33 @@ nb::object vocabulary_entries(nb::str text, nb::object unescape, long long most)
   return entries;
 }
 
+// Entries as a list of tokens and an array of counts, and the places of tokens that are not strings.
+nb::tuple entry_columns(nb::list entries) {
+  const std::size_t size = entries.size();
+  auto* counts = new std::int64_t[size];
+  nb::capsule owner(counts, [](void* memory) noexcept { delete[] static_cast<std::int64_t*>(memory); });
+  nb::object tokens = owned(PyList_New(Py_ssize_t(size)));
+  nb::list others;
+  for (std::size_t i = 0; i < size; ++i) {
+    const nb::tuple entry = nb::cast<nb::tuple>(entries[i]);
+    nb::object token = entry[0];
+    counts[i] = nb::cast<std::int64_t>(entry[1]);
+    if (!PyUnicode_CheckExact(token.ptr())) others.append(i);
+    PyList_SET_ITEM(tokens.ptr(), Py_ssize_t(i), token.release().ptr());
+  }
+  return nb::make_tuple(tokens, nb::ndarray<nb::numpy, std::int64_t>(counts, {size}, owner), others);
+}
+
+// The number of characters; None if it is not UTF-8.
+nb::object count_characters(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> utf8) {
+  if (treetok::first_invalid(utf8.data(), utf8.size()) != utf8.size()) return nb::none();
+  return nb::int_(treetok::count_characters(utf8.data(), utf8.size()));
+}
+
 }  // namespace
 
-void bind_vocabulary_entries(nb::module_& m) {
+void bind_storage(nb::module_& m) {
   m.def("vocabulary_entries", &vocabulary_entries, nb::arg("text"), nb::arg("unescape"), nb::arg("most"));
+  m.def("entry_columns", &entry_columns, nb::arg("entries"));
+  m.def("count_characters", &count_characters, nb::arg("utf8"));
 }
