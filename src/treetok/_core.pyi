@@ -49,7 +49,6 @@ class Encoder:
 def vocabulary_entries(
     text: str, unescape: Callable[[str], str | int], most: int
 ) -> list[tuple[str | int, int]] | None: ...
-
 def entry_columns(
     entries: Sequence[tuple[str | int, int]],
 ) -> tuple[list[str | int], npt.NDArray[np.int64], list[int]]: ...

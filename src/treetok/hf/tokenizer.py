@@ -13,6 +13,7 @@ from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
 
 from treetok.errors import TreetokError
+from treetok.garbage_collection import without_garbage_collection
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
 from treetok.hf.text_encoder import TextEncoder
@@ -118,6 +119,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         encoded = self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **options)
         return self.convert_ids_to_tokens(encoded["input_ids"])
 
+    @without_garbage_collection()
     def _encode_plus(
         self,
         text: Any,

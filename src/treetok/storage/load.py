@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import json
 import mmap
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError, TreetokWarning
+from treetok.garbage_collection import without_garbage_collection
 from treetok.lexicon import Lexicon
 from treetok.native import core, why_not_native
 from treetok.sources import CountTrees, ParserTrees, TreeSource
@@ -324,17 +324,13 @@ def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
     """The entries of a vocabulary, read by the native core; None if there is none, or if something is wrong."""
     if why_not_native() is not None:
         return None
-    # Python would look for garbage among the entries again and again.
-    is_collecting = gc.isenabled()
-    gc.disable()
     try:
-        entries: list[tuple[Entry, int]] | None = core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
-        return entries
+        with without_garbage_collection():
+            entries: list[tuple[Entry, int]] | None
+            entries = core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
+            return entries
     except ValueError:
         return None
-    finally:
-        if is_collecting:
-            gc.enable()
 
 
 def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
