@@ -1,22 +1,23 @@
 """The inside pass in rank space: the probability of strings, and of their spans.
 
-Let inside[i, j, r] be the probability of the characters from i to j given that rank r splits them, and left and right
-the same given that they are the left or right child of rank r. Then
+Let inside[i, j, r] be the probability of the characters from i to j given that rank r splits them, and left and
+right the same given that they are the left or right child of rank r. Then
 
     inside[i, j, r] = sum_k left[i, k, r] right[k, j, r]         (left, right)[i, j] = inside[i, j] @ inner
 
-where symbols no longer occur: n^3 R + n^2 R^2 operations for a string of n characters, most of them in matrix products.
+where symbols no longer occur. A string of n characters takes n^3 R / 6 products for the first, and n^2 R^2 for the
+second, as products of matrices.
 
-Probabilities of long spans are too small for floating point. The values of each span are therefore divided by the
-largest, and the logarithm of that, its scale, is kept beside them. The result does not depend on the scales, so that
-gradients need not pass through them.
+Probabilities of long spans are too small for floating point. The values of each span are therefore divided by
+the largest, and the logarithm of that, its scale, is kept beside them. The result does not depend on the scales,
+so gradients need not pass through them.
 
 Children of one span are next to each other in memory: `left_BNWR` has the spans that start at character N by
-increasing width, `right_BNWR` those that end at character N by decreasing width. So the splits of a span are slices
-of the two in the same order.
+increasing width, `right_BNWR` those that end at character N by decreasing width. So the splits of a span are
+slices of the two in the same order.
 
-Shapes: B strings of up to N characters, W widths of children (1 to N - 1), R ranks, Q = 2R, K splits of a span, I spans
-of one width.
+Shapes: B strings of up to N characters, W widths of children (1 to N - 1), R ranks, Q = 2R, K splits of a span,
+I spans of one width.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -78,9 +80,10 @@ class Trainer:
         device: str = "cpu",
     ) -> None:
         self.grammar, self.words, self.config, self.device = grammar.to(device), words, config, device
+        self.is_cuda = device.startswith("cuda")
         self.ids_WN = torch.from_numpy(characters.ids(words.words)).to(device, torch.int32)
         self.optimiser = torch.optim.Adam(
-            grammar.parameters(), lr=config.learning_rate, betas=config.betas, fused=device.startswith("cuda")
+            grammar.parameters(), lr=config.learning_rate, betas=config.betas, fused=self.is_cuda
         )
         self.step, self.seconds = 0, 0.0
         # Of the last step. Not read in every step, which would have to wait for the device.
@@ -121,14 +124,19 @@ class Trainer:
 
     def losses_of_charts(self, space: RankSpace, batch: Batch) -> Iterator[Tensor]:
         """What the words of each chart add to the loss."""
-        rows, lengths = (torch.from_numpy(array).to(self.device) for array in (batch.rows, batch.lengths))
-        weights = torch.from_numpy(batch.counts / batch.counts.sum()).to(self.device, torch.float32)
+        weights = (batch.counts / batch.counts.sum()).astype(np.float32)
+        rows, lengths, weights = map(self.on_device, (batch.rows, batch.lengths, weights))
         most_values = VALUES_PER_CHART[torch.device(self.device).type]
         dtype = getattr(torch, self.config.dtype)
         for chart in charts(batch.lengths, self.grammar.config.rank, most_values):
             ids_BN = self.ids_WN[rows[chart], : int(batch.lengths[chart.start])].long()
             log_probability_B = log_probabilities(space, ids_BN, lengths[chart], dtype=dtype)
             yield -(weights[chart] * log_probability_B).sum()
+
+    def on_device(self, array: npt.NDArray[Any]) -> Tensor:
+        """From pinned memory, so that preparing a step need not wait for the one before it."""
+        tensor = torch.from_numpy(array)
+        return tensor.pin_memory().to(self.device, non_blocking=True) if self.is_cuda else tensor
 
     @torch.no_grad()
     def mean_loss(self, running_words: int = 100_000) -> float:

@@ -2,8 +2,8 @@
 
 The most probable tree with labels (Viterbi) cannot be found in rank space: a maximum over symbols does not pass
 through the sum over ranks. The authors of the grammar therefore decode by minimum Bayes risk (MBR) only: the tree
-whose spans have the highest sum of probabilities. So do we; Viterbi decoding, with all binary rules written out, is
-for small grammars.
+whose spans have the highest sum of probabilities. So do we; Viterbi decoding, with all binary rules written out,
+is for small grammars.
 
 Shapes: as in `grammar.py` and `inside.py`.
 """
@@ -96,8 +96,8 @@ def depths_of(best: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> li
 
 
 def viterbi_splits(rules: Rules, ids_N: Tensor) -> tuple[float, npt.NDArray[np.int64]]:
-    """The log-probability of the most probable tree with labels of one string, and its splits: [start, width] -> the
-    width of the left half, 0 where the tree has no such span."""
+    """The log-probability of the most probable tree with labels of one string, and its splits: [start, width] ->
+    the width of the left half, 0 where the tree has no such span."""
     nonterminals = len(rules.root_A)
     log_rule_ASS = torch.einsum("ar,br,cr->abc", rules.parent_AR, rules.left_SR, rules.right_SR).log()
     log_emission_NT = rules.emission_TV.log()[:, ids_N].T
