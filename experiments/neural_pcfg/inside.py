@@ -42,6 +42,7 @@ def log_probabilities(
     lengths_B: Tensor,
     span_scores_BNX: Tensor | None = None,
     dtype: torch.dtype | None = None,
+    shortest: int = 2,
 ) -> Tensor:
     """[B]: the log-probability of each string, given the numbers of its characters. Strings have at least two
     characters; what follows the end of a string is ignored.
@@ -49,6 +50,7 @@ def log_probabilities(
     span_scores_BNX: added to the log-potential of the span that starts at N and has X characters (X up to N). The
         gradient at zero is the probability that the tree of the string has this span.
     dtype: of the charts; scales are kept in the type of the grammar.
+    shortest: no string is shorter. Knowing it saves time.
     """
     if span_scores_BNX is None:
         strings, longest = ids_BN.shape
@@ -59,7 +61,7 @@ def log_probabilities(
     leaf_BNQ = embedding(ids_BN, (space.leaf_VQ / largest_V1).to(dtype))
     leaf_scale_BN = largest_V1.log()[:, 0][ids_BN]
     result: Tensor = InsidePass.apply(
-        leaf_BNQ, space.inner_RQ.to(dtype), space.root_R, span_scores_BNX, leaf_scale_BN, lengths_B
+        leaf_BNQ, space.inner_RQ.to(dtype), space.root_R, span_scores_BNX, leaf_scale_BN, lengths_B, shortest
     )
     return result
 
@@ -67,8 +69,9 @@ def log_probabilities(
 @dataclass
 class Chart:
     """left_BNWR, right_BNWR: see above, relative to their scales.
-    inside_BIR: for each width from 2, the same before it is turned into left and right, and the largest value that
-    it was divided by.
+    Lists have one tensor for each width from 2. inside_BIR: the same before it is turned into left and right;
+    largest_BI1: what it was divided by; weight_BIK: the scale of each split relative to the largest of its span;
+    root_B: the sum of `inside_BIR` at the root, for widths that a string may have.
     """
 
     left_BNWR: Tensor
@@ -77,13 +80,15 @@ class Chart:
     right_scale_BNW: Tensor
     inside_BIR: list[Tensor]
     largest_BI1: list[Tensor]
+    weight_BIK: list[Tensor]
+    root_B: dict[int, Tensor]
 
     @classmethod
     def of_leaves(cls, leaf_BNQ: Tensor, scale_BN: Tensor) -> Chart:
         B, N, Q = leaf_BNQ.shape
         left_BNWR, right_BNWR = (leaf_BNQ.new_empty(B, N, N - 1, Q // 2) for _ in range(2))
         left_scale_BNW, right_scale_BNW = (scale_BN.new_empty(B, N, N - 1) for _ in range(2))
-        chart = cls(left_BNWR, right_BNWR, left_scale_BNW, right_scale_BNW, [], [])
+        chart = cls(left_BNWR, right_BNWR, left_scale_BNW, right_scale_BNW, [], [], [], {})
         chart.put(1, leaf_BNQ, scale_BN)
         return chart
 
@@ -103,11 +108,12 @@ class Chart:
         )
 
     def split_weights(self, width: int) -> tuple[Tensor, Tensor]:
-        """[B, I, K]: the scale of each split of the spans of a width relative to the largest; and that, [B, I]."""
+        """[B, I, K]: the weight of each split of the spans of a width; [B, I]: the logarithm that it is relative
+        to."""
         left, right = self.halves(width)
         scale_BIK = self.left_scale_BNW[left] + self.right_scale_BNW[right]
         scale_BI = scale_BIK.amax(-1)
-        return (scale_BIK - scale_BI[..., None]).exp(), scale_BI
+        return (scale_BIK - scale_BI[..., None]).exp().to(self.left_BNWR.dtype), scale_BI
 
 
 class InsidePass(torch.autograd.Function):
@@ -122,28 +128,31 @@ class InsidePass(torch.autograd.Function):
         span_scores_BNX: Tensor,
         leaf_scale_BN: Tensor,
         lengths_B: Tensor,
+        shortest: int,
     ) -> Tensor:
         N = leaf_BNQ.shape[1]
         chart = Chart.of_leaves(leaf_BNQ, leaf_scale_BN)
         log_probability_B = torch.zeros_like(leaf_scale_BN[:, 0])
-        at_root = []
         for width in range(2, N + 1):
             left, right = chart.halves(width)
             weight_BIK, scale_BI = chart.split_weights(width)
-            product_BIKR = chart.left_BNWR[left] * weight_BIK[..., None].to(leaf_BNQ.dtype)
+            product_BIKR = chart.left_BNWR[left] * weight_BIK[..., None]
             product_BIKR *= chart.right_BNWR[right]
             inside_BIR = product_BIKR.sum(2, dtype=root_R.dtype)
             largest_BI1 = inside_BIR.amax(-1, keepdim=True).clamp_min(SMALLEST)
             inside_BIR /= largest_BI1
             scale_BI = scale_BI + largest_BI1.log()[..., 0] + span_scores_BNX[:, : N - width + 1, width]
-            root_B = (inside_BIR[:, 0] @ root_R).clamp_min(SMALLEST)
-            at_root.append(root_B)
-            log_probability_B = torch.where(lengths_B == width, root_B.log() + scale_BI[:, 0], log_probability_B)
             chart.inside_BIR.append(inside_BIR.to(leaf_BNQ.dtype))
             chart.largest_BI1.append(largest_BI1)
+            chart.weight_BIK.append(weight_BIK)
+            if width >= shortest:
+                chart.root_B[width] = root_B = (inside_BIR[:, 0] @ root_R).clamp_min(SMALLEST)
+                log_probability_B = torch.where(
+                    lengths_B == width, root_B.log() + scale_BI[:, 0], log_probability_B
+                )
             if width < N:
                 chart.put(width, chart.inside_BIR[-1] @ inner_RQ, scale_BI)
-        ctx.chart, ctx.at_root = chart, at_root
+        ctx.chart = chart
         ctx.save_for_backward(inner_RQ, root_R, lengths_B)
         return log_probability_B
 
@@ -167,15 +176,15 @@ class InsidePass(torch.autograd.Function):
                 of_inner_RQ += inside_BIR.flatten(0, 1).T @ of_children_BIQ.flatten(0, 1)
             else:
                 of_inside_BIR = torch.zeros_like(inside_BIR, dtype=root_R.dtype)
-            of_root_B = torch.where(lengths_B == width, gradient_B / ctx.at_root[width - 2], 0)
-            of_root_R += of_root_B @ inside_BIR[:, 0].to(root_R.dtype)
-            of_inside_BIR[:, 0] += of_root_B[:, None] * root_R
+            if width in chart.root_B:
+                of_root_B = torch.where(lengths_B == width, gradient_B / chart.root_B[width], 0)
+                of_root_R += of_root_B @ inside_BIR[:, 0].to(root_R.dtype)
+                of_inside_BIR[:, 0] += of_root_B[:, None] * root_R
             of_spans_BNX[:, :spans, width] = (of_inside_BIR * inside_BIR).sum(-1)
             of_inside_BIR = (of_inside_BIR / largest_BI1).to(inside_BIR.dtype)
             left, right = chart.halves(width)
-            weight_BIK, _ = chart.split_weights(width)
-            of_product_BIKR = of_inside_BIR[:, :, None] * weight_BIK[..., None].to(inside_BIR.dtype)
+            of_product_BIKR = of_inside_BIR[:, :, None] * chart.weight_BIK[width - 2][..., None]
             of_left_BNWR[left].addcmul_(of_product_BIKR, chart.right_BNWR[right])
             of_right_BNWR[right].addcmul_(of_product_BIKR, chart.left_BNWR[left])
         of_leaf_BNQ = torch.cat([of_left_BNWR[:, :, 0], of_right_BNWR[:, :, -1]], -1)
-        return of_leaf_BNQ, of_inner_RQ, of_root_R, of_spans_BNX, None, None
+        return of_leaf_BNQ, of_inner_RQ, of_root_R, of_spans_BNX, None, None, None

@@ -129,8 +129,9 @@ class Trainer:
         most_values = VALUES_PER_CHART[torch.device(self.device).type]
         dtype = getattr(torch, self.config.dtype)
         for chart in charts(batch.lengths, self.grammar.config.rank, most_values):
-            ids_BN = self.ids_WN[rows[chart], : int(batch.lengths[chart.start])].long()
-            log_probability_B = log_probabilities(space, ids_BN, lengths[chart], dtype=dtype)
+            longest, shortest = batch.lengths[chart][[0, -1]].tolist()
+            ids_BN = self.ids_WN[rows[chart], :longest].long()
+            log_probability_B = log_probabilities(space, ids_BN, lengths[chart], dtype=dtype, shortest=shortest)
             yield -(weights[chart] * log_probability_B).sum()
 
     def on_device(self, array: npt.NDArray[Any]) -> Tensor:
