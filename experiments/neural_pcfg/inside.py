@@ -32,8 +32,8 @@ from torch.nn.functional import embedding
 
 from neural_pcfg.grammar import RankSpace
 
-# In place of a probability that is zero in floating point.
-SMALLEST = 1e-30
+# In place of what is zero in floating point.
+SMALLEST = 1e-37
 
 
 def log_probabilities(
@@ -177,7 +177,10 @@ class InsidePass(torch.autograd.Function):
             else:
                 of_inside_BIR = torch.zeros_like(inside_BIR, dtype=root_R.dtype)
             if width in chart.root_B:
-                of_root_B = torch.where(lengths_B == width, gradient_B / chart.root_B[width], 0)
+                root_B = chart.root_B[width]
+                # The gradient of an impossible string is zero, not infinite.
+                has_gradient_B = (lengths_B == width) & (root_B > SMALLEST)
+                of_root_B = torch.where(has_gradient_B, gradient_B / root_B, 0)
                 of_root_R += of_root_B @ inside_BIR[:, 0].to(root_R.dtype)
                 of_inside_BIR[:, 0] += of_root_B[:, None] * root_R
             of_spans_BNX[:, :spans, width] = (of_inside_BIR * inside_BIR).sum(-1)

@@ -108,6 +108,10 @@ class Trainer:
         self.optimiser.zero_grad()
         self.loss = self.loss_with_gradients(batch)
         torch.nn.utils.clip_grad_norm_(self.grammar.parameters(), config.max_gradient_norm)
+        # If a gradient overflows, nothing is learned from this batch; without waiting for the device to tell.
+        for parameter in self.grammar.parameters():
+            if parameter.grad is not None:
+                parameter.grad.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
         self.optimiser.step()
         self.step += 1
 

@@ -20,7 +20,7 @@ from treetok.tree import walk_spans
 
 torch = pytest.importorskip("torch")
 
-from neural_pcfg.grammar import GrammarConfig, NeuralGrammar, Rules  # noqa: E402
+from neural_pcfg.grammar import GrammarConfig, NeuralGrammar, RankSpace, Rules  # noqa: E402
 from neural_pcfg.inside import log_probabilities  # noqa: E402
 from neural_pcfg.training import Trainer, TrainingConfig, train  # noqa: E402
 from neural_pcfg.trees import MbrTrees, ViterbiTrees, span_probabilities, viterbi_splits  # noqa: E402
@@ -43,6 +43,10 @@ def random_rules(seed, sharpness=1.0):
         right_SR=probabilities(symbols, RANK, dim=0),
         emission_TV=probabilities(PRETERMINALS, CHARACTERS, dim=-1),
     )
+
+
+def single_precision(rules):
+    return RankSpace(*(tensor.float() for tensor in rules.in_rank_space().tensors()))
 
 
 def binary_rule(rules, parent, left, right):
@@ -155,7 +159,7 @@ def test_gradients():
     scores = torch.randn(3, 5, 6, dtype=torch.float64, requires_grad=True)
 
     def value(root, inner, leaf, scores):
-        return log_probabilities(type(space)(root, inner, leaf), ids, lengths, scores)
+        return log_probabilities(RankSpace(root, inner, leaf), ids, lengths, scores)
 
     assert torch.autograd.gradcheck(value, (*space.tensors(), scores))
 
@@ -166,7 +170,7 @@ def test_long_strings_do_not_underflow():
     ids = torch.randint(CHARACTERS, (2, 150), generator=torch.Generator().manual_seed(0))
     lengths = torch.tensor([150, 90])
     exact = log_probabilities(rules.in_rank_space(), ids, lengths)
-    single = type(rules.in_rank_space())(*(tensor.float() for tensor in rules.in_rank_space().tensors()))
+    single = single_precision(rules)
     assert exact[0] < -120
     assert log_probabilities(single, ids, lengths).tolist() == pytest.approx(exact.tolist(), rel=1e-4)
     half = log_probabilities(single, ids, lengths, dtype=torch.bfloat16)
@@ -174,6 +178,26 @@ def test_long_strings_do_not_underflow():
     spans = span_probabilities(single, ids, lengths)
     # A binary tree over n characters has n - 1 spans of two and more.
     assert spans.sum((1, 2)).tolist() == pytest.approx([149, 89], rel=1e-3)
+
+
+def test_gradients_with_few_bits_point_the_same_way():
+    ids, lengths = padded([[0, 1, 2, 1, 0, 2, 2], [2, 2, 1, 0, 0]])
+    gradients = []
+    for dtype in (torch.float32, torch.bfloat16):
+        space = single_precision(random_rules(5)).detached()
+        log_probabilities(space, ids, lengths, dtype=dtype).sum().backward()
+        gradients.append(torch.cat([tensor.grad.flatten() for tensor in space.tensors()]))
+    assert torch.cosine_similarity(*gradients, dim=0) > 0.999
+
+
+def test_impossible_strings_have_no_gradient():
+    space = single_precision(random_rules(5)).detached()
+    with torch.no_grad():
+        space.leaf_VQ[2] = 0
+    log_probability = log_probabilities(space, *padded([[0, 2, 1], [2, 2, 2]]))
+    assert (log_probability < -80).all() and log_probability.isfinite().all()
+    log_probability.sum().backward()
+    assert not any(tensor.grad.any() for tensor in space.tensors())
 
 
 def test_rules_of_the_network_are_probabilities():
