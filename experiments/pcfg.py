@@ -69,7 +69,7 @@ def main() -> None:
     sources: dict[str, TreeSource] = {"neural PCFG": MbrTrees(grammar, characters, device)}
     if is_small(grammar):
         sources["neural PCFG, Viterbi"] = ViterbiTrees(grammar, characters)
-    trees = {name: OverStrings(source, profile) for name, source in sources.items()}
+    trees: dict[str, TreeSource] = {name: OverStrings(source, profile) for name, source in sources.items()}
     trees |= tree_sources(profile, seed=options.seed)
     notes = {
         "training text": ", ".join(path.name for path in options.text),

@@ -120,7 +120,7 @@ class InsidePass(torch.autograd.Function):
     """Its gradient is the outside pass. Written out, since that needs no copies of the chart."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         leaf_BNQ: Tensor,
         inner_RQ: Tensor,
