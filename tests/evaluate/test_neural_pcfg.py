@@ -153,6 +153,22 @@ def test_the_best_trees_are_the_best_of_all_trees(seed, sharpness, string):
     assert expected[mbr] == pytest.approx(max(expected.values()), rel=1e-5)
 
 
+def test_the_label_of_a_child_decides_how_it_is_split():
+    """A -> t B, B -> B t and B -> t t, one rank each: [t [[t t] t]]."""
+    B, t = 1, 2
+    left_of, right_of = [t, B, t], [B, t, t]
+    rules = Rules(
+        root_A=torch.tensor([0.98, 0.02]),
+        parent_AR=torch.tensor([[0.98, 0.01, 0.01], [0.01, 0.49, 0.5]]),
+        left_SR=(10 * torch.eye(4)[left_of].T).softmax(0),
+        right_SR=(10 * torch.eye(4)[right_of].T).softmax(0),
+        emission_TV=torch.full((PRETERMINALS, CHARACTERS), 1 / CHARACTERS),
+    )
+    _, best = viterbi_splits(rules, torch.tensor([0, 0, 0, 0]))
+    assert spans_in(best, 4) == {(0, 4), (1, 4), (1, 3)}
+    assert (best > 0).sum() == 3
+
+
 def test_gradients():
     space = random_rules(1).in_rank_space().detached()
     ids, lengths = padded([[0, 1, 2, 1, 0], [2, 2, 1], [1, 0]])
