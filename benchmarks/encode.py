@@ -154,6 +154,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--cache", type=Path, required=True, help="folder where these vocabularies are kept")
     parser.add_argument("--first-touch", type=Path, help="text for fresh processes (default: the last text)")
+    parser.add_argument("--first-touch-megabytes", type=float, default=10.0, help="of that text (default: 10)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="fresh processes of each library (default: 3)")
     parser.add_argument(
@@ -198,7 +199,7 @@ def main() -> None:
 
         unseen = options.first_touch or options.text[-1]
         path = folder / "first-touch"
-        lines, size = write_lines(unseen, path, options.megabytes)
+        lines, size = write_lines(unseen, path, options.first_touch_megabytes)
         touched = measure_first_touch(list(processes), options.cache, path, options.repeats)
 
     tables = []
