@@ -189,8 +189,9 @@ def encode_once(library: str, folder: Path, text: Path, answers: IO[str]) -> Non
     encoder = Encoder(library, folder)
     lines = read_lines(text)
     start = time.perf_counter()
-    encoder.result_of(LIBRARIES[library].first_touch, lines)
-    print(json.dumps({**encoder.loading, "encode seconds": time.perf_counter() - start}), file=answers, flush=True)
+    ids = encoder.result_of(LIBRARIES[library].first_touch, lines)
+    figures = {"encode seconds": time.perf_counter() - start, "tokens": sum(map(len, ids))}
+    print(json.dumps({**encoder.loading, **figures}), file=answers, flush=True)
 
 
 def main() -> None:
