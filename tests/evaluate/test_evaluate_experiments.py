@@ -70,6 +70,10 @@ def folder(tmp_path_factory):
     small_model.save(folder / "small")
     equal = ["--against", "morfessor", "--morfessor-types", 300, "--text", SAMPLE_FILES[0]]
     run("equal_tokens.py", *shared[:-1], folder / "small", *gold, *equal, "--out", folder / "equal.json")
+    sizes = ["--sizes", "500,400", "--plot", folder / "sizes.svg"]
+    run(
+        "vocabulary_sizes.py", *shared[:-1], folder / "small", *gold, *text, *sizes, "--out", folder / "sizes.json"
+    )
     return folder
 
 
@@ -291,3 +295,22 @@ def test_language_models_from_word_tables(tmp_path):
     run("language_models.py", *table, "--text", text, *small, "--out", tmp_path / "models.json")
     [_, row] = json.loads((tmp_path / "models.json").read_text(encoding="utf-8"))["grid"]
     assert 0 < float(row[1]) < 20
+
+
+def test_vocabularies_of_several_sizes(folder):
+    tables = {table["title"]: table["grid"] for table in result(folder, "sizes")["tables"]}
+    assert next(iter(tables)) == "gold: words cut as in the gold (%)"
+    tokens = next(grid for title, grid in tables.items() if title.endswith(": tokens per sentence"))
+    assert [row[0] for row in tokens] == ["ids", "TreeTok", "BPE", "Unigram"] and tokens[0][1:] == ["400", "500"]
+    assert "<svg" in (folder / "sizes.svg").read_text(encoding="utf-8")
+    kept = sorted((folder / "sizes").iterdir())
+    assert len(kept) == 6
+    # What is there is not measured again: tables are made of it.
+    content = json.loads(kept[0].read_text(encoding="utf-8"))
+    content["gold"]["accuracy"] |= {"value": 0.123, "low": 0.123, "high": 0.123}
+    kept[0].write_text(json.dumps(content), encoding="utf-8")
+    shared = ["--train-text", SAMPLE_FILES[0], "--vocab-size", 400, "--model", folder / "small"]
+    gold, text = ["--gold", folder / "gold.tsv"], ["--text", SAMPLE_FILES[1]]
+    run("vocabulary_sizes.py", *shared, *gold, *text, "--sizes", "400,500", "--out", folder / "sizes.json")
+    again = result(folder, "sizes")["tables"][0]["grid"]
+    assert any("12.3" in cell for row in again for cell in row)
