@@ -26,7 +26,8 @@ def run(*arguments, text=b"", **options):
 def model(tmp_path_factory) -> Path:
     directory = tmp_path_factory.mktemp("trained") / "model"
     status, output, errors = run("train", *SAMPLE_FILES, "-o", directory, "--vocab-size", 900, "--trees", "counts")
-    assert (status, errors) == (0, "")
+    # Stages that take long are shown, on a busy machine.
+    assert status == 0, errors
     table, last = output.rstrip("\n").rsplit("\n", 1)
     assert last == f"{directory}: 900 tokens, profile lossless"
     assert [line.split()[0] for line in table.split("\n")] == ["stage", "words", "vocabulary"]
