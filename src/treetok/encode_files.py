@@ -113,8 +113,8 @@ def checked_dtype(dtype: Any, vocab_size: int) -> np.dtype[Any]:
     return kind
 
 
-def target_of(output: Path, files: Sequence[Path]) -> Path:
-    """Where links lead; raises TreetokError if writing there would destroy something else than a file of ids."""
+def target_of(output: Path, files: Sequence[Path] = ()) -> Path:
+    """Where links lead; raises TreetokError if that is no regular file, or one of the files to read."""
     try:
         if output.exists() and not output.is_file():
             raise TreetokError(f"cannot write {output}: it is not a regular file")
@@ -122,7 +122,8 @@ def target_of(output: Path, files: Sequence[Path]) -> Path:
             if output.exists() and path.exists() and output.samefile(path):
                 raise TreetokError(f"cannot write {output}: it is one of the files to read")
         return output.resolve()
-    except (OSError, ValueError) as error:
+    # A RuntimeError is a loop of links.
+    except (OSError, ValueError, RuntimeError) as error:
         raise TreetokError(f"cannot write {str(output)!r}: {error}") from None
 
 

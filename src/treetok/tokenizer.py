@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -29,6 +28,7 @@ from treetok.encode_files import (
     checked_output,
     encode_files,
     ids_in_memory,
+    target_of,
     written_beside,
 )
 from treetok.encoding import Encoding, FlatEncoding
@@ -217,7 +217,7 @@ class TreeTokenizer:
 
     def export_vocab(self, path: str | PathLike[str]) -> None:
         """Write `get_vocab` as JSON, in the order of ids, for other tools."""
-        with written_beside(Path(path)) as file:
+        with written_beside(target_of(checked_output(path))) as file:
             file.write((json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n").encode())
 
     # ---- encoding
