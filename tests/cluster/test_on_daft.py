@@ -195,6 +195,31 @@ def test_a_worker_that_is_killed_costs_only_its_own_shards(tmp_path):
     )
 
 
+def test_ctrl_c_has_its_status_even_if_python_cannot_end(model, tmp_path):
+    """Threads of Daft that start a worker may abort Python when it ends."""
+    (tmp_path / "a.txt").write_text("some text")
+    code = """if True:
+        import atexit, os, sys
+        from treetok import cli, cluster
+
+        def interrupted(*arguments, **options):
+            atexit.register(os.abort)
+            print("written before")
+            raise KeyboardInterrupt
+
+        cluster.encode_to_parquet = cluster.DaftCorpus = interrupted
+        sys.exit(cli.main(sys.argv[1:]))
+    """
+    for command in (["encode", "--model", str(model)], ["train", "--trees", "counts"]):
+        result = subprocess.run(
+            [sys.executable, "-c", code, *command, "--engine", "daft", "a.txt", "-o", "out"],
+            cwd=tmp_path,
+            capture_output=True,
+        )
+        assert result.returncode == 130
+        assert (result.stdout, result.stderr) == (b"written before\n", b"treetok: interrupted\n")
+
+
 def test_a_runner_is_chosen_once(monkeypatch):
     assert choose_engine("native", threads=1).runner == "native"
     assert choose_engine() == Engine("native")

@@ -72,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print("treetok: interrupted", file=sys.stderr)
+        if "daft" in sys.modules:
+            exit_despite_daft(130)
         return 130
     return 0
 
@@ -86,6 +88,18 @@ def prepare_streams() -> None:
         # File names that are not valid UTF-8 are printed unchanged.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[union-attr]
         sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def exit_despite_daft(status: int) -> None:
+    """Exit without waiting for the threads of Daft: those that start a worker when Python ends abort the process."""
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized():
+        ray.shutdown()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def discard_stdout() -> None:
