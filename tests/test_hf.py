@@ -392,6 +392,25 @@ def test_missing_special_tokens(lossless):
         tok("one")
 
 
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (
+            {"special_tokens_pattern": "cls_spe"},
+            "special_tokens_pattern must be one of none, cls_sep, eos, .*'cls_spe'",
+        ),
+        ({"special_tokens_pattern": None}, "special_tokens_pattern must be one of none"),
+        (
+            {"token_type_ids_pattern": "bert"},
+            "token_type_ids_pattern must be one of all_zeros, bert_style, not 'bert'",
+        ),
+    ],
+)
+def test_patterns_that_do_not_exist(lossless, options, message):
+    with pytest.raises(TreetokError, match=message):
+        TreeTokTokenizer(lossless, **options)
+
+
 def test_the_example_trains_and_writes(directory, tmp_path, capsys):
     """`examples/pretrain_gpt2.py` at toy size."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))

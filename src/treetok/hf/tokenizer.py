@@ -29,6 +29,11 @@ from treetok.hf import TreeTokTokenizer
 '''
 # Arguments that transformers passes to the constructor, and that say where files were found.
 ABOUT_FILES = ("tokenizer_file", "is_local", "local_files_only", "trust_remote_code", "auto_map")
+# Transformers takes any other for "none" or "all_zeros".
+PATTERNS = {
+    "special_tokens_pattern": ("none", "cls_sep", "eos", "bos", "bos_eos", "cls_double_sep", "prefix_suffix"),
+    "token_type_ids_pattern": ("all_zeros", "bert_style"),
+}
 # Stand for the sequences of a pair.
 SEQUENCES = (-1, -2)
 
@@ -70,7 +75,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         options.setdefault("special_tokens_pattern", "cls_sep" if has_frame else "none")
         if has_frame:
             options.setdefault("model_input_names", ["input_ids", "token_type_ids", "attention_mask"])
-        patterns = {name: value for name, value in options.items() if name.endswith("_pattern")}
+        patterns = {name: options[name] for name in PATTERNS if name in options}
+        check_patterns(patterns)
         super().__init__(**options)
         # Else they would not be saved.
         self.init_kwargs.update(patterns)
@@ -360,6 +366,12 @@ def check_added_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
                 f"{TRANSFORMERS} is not that of this tokenizer: it has {str(token)!r} as token {number}, which is"
                 f" {treetok.id_to_token(number)!r}"
             )
+
+
+def check_patterns(patterns: dict[str, Any]) -> None:
+    for name, value in patterns.items():
+        if value not in PATTERNS[name]:
+            raise TreetokError(f"{name} must be one of {', '.join(PATTERNS[name])}, not {value!r}")
 
 
 def is_wanted(asked: bool | None, default: bool) -> bool:
