@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 from pathlib import Path
@@ -12,11 +13,12 @@ from transformers import AutoTokenizer, BatchEncoding, PreTrainedConfig, PythonB
 from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
 
-from treetok.errors import TreetokError
+from treetok.arguments import checked_seed
+from treetok.errors import TreetokError, TreetokWarning
 from treetok.garbage_collection import without_garbage_collection
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
-from treetok.hf.text_encoder import TextEncoder
+from treetok.hf.text_encoder import Sampling, TextEncoder
 from treetok.hf.truncation import kept, limits, rows_of_windows, windows
 from treetok.storage.format import HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.tokenizer import TreeTokenizer
@@ -148,15 +150,30 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         verbose: bool = True,
         split_special_tokens: bool | None = None,
         threads: int | None = None,
-        **unused: Any,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **unknown: Any,
     ) -> BatchEncoding:
         """What `__call__` does: encodes a text, a pair, or a batch of either. The results are like those of
-        tokenizers in Rust; in particular, overflowing tokens are further rows. `threads` is for batches."""
+        tokenizers in Rust; in particular, overflowing tokens are further rows. `threads` is for batches; `dropout`
+        and `seed` are as for `TreeTokenizer.encode`, and give ids without offsets, tokens or word ids."""
+        if unknown:
+            # Not an error: other tokenizers of transformers ignore what they do not know without a word.
+            names = ", ".join(unknown)
+            warnings.warn(f"options that TreeTok does not know are ignored: {names}", TreetokWarning, stacklevel=4)
+        if dropout and return_offsets_mapping:
+            raise TreetokError("return_offsets_mapping is not available with dropout")
         samples = Samples.of(text, text_pair, is_split_into_words)
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         encoder = self._encoder.without_added_tokens() if split else self._encoder
         encode: Any = encoder.encode_words if is_split_into_words else encoder.encode
-        ids = [encode(texts, threads) for texts in samples.texts]
+        first_seed = checked_seed(seed)
+        # The texts of a pair are sampled independently.
+        seeds = (first_seed, (first_seed + 1) % (1 << 64))
+        ids = [
+            encode(texts, threads, Sampling(dropout, of_texts))
+            for texts, of_texts in zip(samples.texts, seeds, strict=False)
+        ]
         template = self._template(len(ids), add_special_tokens)
         room = None
         if truncation_strategy != "do_not_truncate" and max_length is not None:
@@ -194,7 +211,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
 
         if return_tensors is None and not samples.is_batch and not return_overflowing_tokens:
             columns = {name: column[0] if name != "length" else column for name, column in columns.items()}
-        return BatchEncoding(columns, encodings, tensor_type=return_tensors, n_sequences=len(ids))
+        # The details of rows are computed when they are asked for, and without dropout.
+        details = None if dropout else encodings
+        return BatchEncoding(columns, details, tensor_type=return_tensors, n_sequences=len(ids))
 
     def _template(self, sequences: int, add_special_tokens: bool) -> Template:
         """The special tokens that `build_inputs_with_special_tokens` puts around sequences."""
