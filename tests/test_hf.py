@@ -3,6 +3,7 @@
 import json
 import pickle
 import random
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -359,6 +360,21 @@ def test_truncation_that_cannot_be(bert_like):
     assert bert_like.decode(bert_like(long, truncation=True, max_length=2)["input_ids"]) == "[CLS] [SEP]"
     with pytest.raises(TreetokError, match="stride must be less than the 3 tokens"):
         bert_like(long, truncation=True, max_length=5, stride=3, return_overflowing_tokens=True)
+
+
+def test_shipped_names_are_not_looked_for_on_the_hub(lossless, monkeypatch, tmp_path):
+    def ask(*arguments, **options):
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", ask)
+    monkeypatch.chdir(tmp_path)
+    tok = TreeTokTokenizer.from_pretrained("en-uncased", padding_side="left")
+    assert tok.padding_side == "left" and tok.special_tokens_pattern == "cls_sep"
+    assert tok.treetok == TreeTokenizer.load("en-uncased")
+    assert tok("the walkers") == TreeTokTokenizer("en-uncased")("the walkers")
+    # As everywhere in transformers, a directory comes first.
+    lossless.save("en-uncased")
+    assert TreeTokTokenizer.from_pretrained("en-uncased").treetok == lossless
 
 
 def test_bad_directories(directory, lossless, tmp_path):

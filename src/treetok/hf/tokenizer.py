@@ -20,6 +20,7 @@ from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
 from treetok.hf.text_encoder import Sampling, TextEncoder
 from treetok.hf.truncation import kept, limits, rows_of_windows, windows
+from treetok.storage import find_directory, shipped_names
 from treetok.storage.format import HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.tokenizer import TreeTokenizer
 
@@ -82,6 +83,18 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         super().__init__(**options)
         # Else they would not be saved.
         self.init_kwargs.update(patterns)
+
+    @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike[str], *arguments: Any, **options: Any
+    ) -> TreeTokTokenizer:
+        """A shipped tokenizer by name, a directory or, as with all tokenizers of transformers, one on the Hub."""
+        name = pretrained_model_name_or_path
+        # Without asking the Hub.
+        is_shipped = isinstance(name, str) and name in shipped_names() and not Path(name).is_dir()
+        found = find_directory(name) if is_shipped else name
+        tokenizer: TreeTokTokenizer = super().from_pretrained(found, *arguments, **options)
+        return tokenizer
 
     # ---- the vocabulary
 
