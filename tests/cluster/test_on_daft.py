@@ -240,6 +240,7 @@ def test_a_runner_is_chosen_once(monkeypatch):
         (["--shard-size", "1MB"], "--shard-size is for --engine daft alone"),
         (["--force"], "--force is for --engine daft alone"),
         (["--engine", "daft", "-o", "x", "none.txt"], "no such file: none.txt"),
+        (["--engine", "daft", "-o", "README.md", "LICENSE"], "README.md: it is a file, and the results are a folder"),
         (["--engine", "daft", "-o", "x", "--shard-size", "1", "README.md"], "at least 1024 bytes"),
         (["--engine", "daft", "-o", "x", "--end", "<none>", "README.md"], "'<none>' is not a special token"),
     ],
