@@ -173,7 +173,7 @@ def bad_inputs(tmp_path):
     yield ["decode", "--model", "en", tmp_path / "missing.bin"], "no such file"
     yield ["decode", "--model", "en", tmp_path / "missing.npy"], "no such file"
     yield ["train", good, *out, "--trees", "oracle"], "unknown trees 'oracle'"
-    yield ["train", good, *out, "--memory-limit", "lots"], "not an amount of memory"
+    yield ["train", good, *out, "--memory-limit", "lots"], "--memory-limit must be an amount of memory, like 2GB"
     yield ["train", good, "-o", good], "it is a file, not a directory"
     yield ["train", good, "-o", ""], "it is not the name of a directory"
     yield ["train", good, "-o", good / "below"], "cannot save to"
@@ -263,12 +263,13 @@ def test_a_tokenizer_is_replaced_only_by_force(tmp_path, capsys):
     command = ["train", str(corpus), "-o", str(out), "--trees", "counts", "--vocab-size"]
     assert main([*command, "262"]) == 0
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    # There is no run to resume here.
-    for options in ([], ["--resume"]):
+    for options, message in (
+        ([], f"{out} already has a tokenizer: pass --force to replace it"),
+        (["--resume"], "--resume: for neural trees alone (--trees neural)"),
+    ):
         capsys.readouterr()
         assert main([*command, "263", *options]) == 1
-        expected = f"treetok: {out} already has a tokenizer: pass --force to replace it\n"
-        assert capsys.readouterr() == ("", expected)
+        assert capsys.readouterr() == ("", f"treetok: {message}\n")
         assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert main([*command, "263", "--force"]) == 0
     assert TreeTokenizer.load(out).vocab_size == 263

@@ -262,6 +262,10 @@ def test_a_runner_is_chosen_once(monkeypatch):
             "README.md: it is a file, and the results are a folder",
         ),
         (["--engine", "daft", "-o", "x", "--shard-size", "1", "README.md"], "at least 1024 bytes"),
+        (
+            ["--engine", "daft", "-o", "x", "--shard-size", "x", "README.md"],
+            "--shard-size must be an amount of memory",
+        ),
         (["--engine", "daft", "-o", "x", "--end", "<none>", "README.md"], "'<none>' is not a special token"),
     ],
 )
