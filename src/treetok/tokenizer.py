@@ -24,6 +24,7 @@ from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import (
     checked_dtype,
+    checked_file,
     checked_files,
     checked_output,
     encode_files,
@@ -346,7 +347,7 @@ class TreeTokenizer:
 
     def encode_file(
         self,
-        file: PathLike[str],
+        file: str | PathLike[str],
         *,
         dtype: npt.DTypeLike = np.uint32,
         end: str | None = None,
@@ -359,14 +360,14 @@ class TreeTokenizer:
         file, end, text_column, threads: as for `encode_files`; dtype: as for `encode_flat`.
         """
         kind = integers_for(dtype, self.vocab_size)
-        (path,) = checked_files(file if isinstance(file, PathLike) else [file])
+        path = checked_file(file)
         end_id = None if end is None else self._specials([end])[0][1]
         ids = ids_in_memory(self._encoder, path, end_id, text_column, checked_threads(threads))
         return as_kind(ids, kind)
 
     def encode_files(
         self,
-        files: PathLike[str] | Iterable[PathLike[str]],
+        files: str | PathLike[str] | Iterable[str | PathLike[str]],
         output: str | PathLike[str],
         *,
         dtype: npt.DTypeLike | None = None,
@@ -377,7 +378,7 @@ class TreeTokenizer:
     ) -> int:
         """Encode files into one file of ids, and return how many there are. Memory does not grow with the files.
 
-        files: plain text, JSON Lines or Parquet (`text_column`), compressed or not.
+        files: paths of plain text, JSON Lines or Parquet (`text_column`), compressed or not.
         output: `.npy` (numpy.load, also with mmap_mode="r"); any other name gets plain little-endian numbers, as
             numpy.memmap and the loaders of language models read them.
         dtype: uint16 or uint32 (default: uint16 if it can hold all ids).
@@ -397,7 +398,7 @@ class TreeTokenizer:
 
     def count_files(
         self,
-        files: PathLike[str] | Iterable[PathLike[str]],
+        files: str | PathLike[str] | Iterable[str | PathLike[str]],
         *,
         text_column: str = "text",
         threads: int | None = None,
