@@ -18,6 +18,7 @@ from treetok.arguments import (
     checked_threads,
     explained,
     explained_in_batch,
+    flattened,
     integers_for,
 )
 from treetok.count_files import TextCounts, count_files
@@ -310,18 +311,28 @@ class TreeTokenizer:
         threads: int | None = None,
         allowed_special: AllowedSpecial = (),
         dtype: npt.DTypeLike = np.uint32,
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]].
 
         dtype: of the ids. With signed integers (int64, int32), the offsets are int64 instead of uint64, so that
             PyTorch takes both.
+        dropout, seed: as for `encode_batch`.
         """
         kind = integers_for(dtype, self.vocab_size)
-        texts, threads, specials = self._batch(texts, threads, allowed_special)
-        try:
-            ids, offsets = self._encoder.encode_flat(texts, threads, specials)
-        except (TypeError, ValueError, TreetokError) as error:
-            raise explained_in_batch(error, texts) from None
+        if dropout or seed is not None:
+            ids, offsets = flattened(
+                self.encode_batch(
+                    texts, threads=threads, allowed_special=allowed_special, dropout=dropout, seed=seed
+                )
+            )
+        else:
+            texts, threads, specials = self._batch(texts, threads, allowed_special)
+            try:
+                ids, offsets = self._encoder.encode_flat(texts, threads, specials)
+            except (TypeError, ValueError, TreetokError) as error:
+                raise explained_in_batch(error, texts) from None
         return as_kind(ids, kind), offsets.view(np.int64) if kind.kind == "i" else offsets
 
     @overload
