@@ -1,5 +1,6 @@
 """Sets of files replaced at once; that crashes leave one set or the other is tested with whole tokenizers."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -44,6 +45,21 @@ def test_folders_of_saves_killed_long_ago_are_removed(tmp_path):
     assert not old.exists()
     # It may belong to another process.
     assert recent.exists()
+
+
+def test_a_failed_save_leaves_no_empty_directory(tmp_path, monkeypatch):
+    def fsync(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    there, has_others = tmp_path / "there", tmp_path / "others"
+    there.mkdir()
+    has_others.mkdir()
+    (has_others / "notes.txt").write_bytes(b"mine")
+    for directory in (tmp_path / "new" / "deep", there, has_others, there / "new"):
+        with pytest.raises(TreetokError, match="No space left on device"):
+            save_atomically(directory, FILES, "head.json")
+    assert sorted(tmp_path.rglob("*")) == [has_others, has_others / "notes.txt", there]
 
 
 def test_files_of_others_are_not_replaced(tmp_path):

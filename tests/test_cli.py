@@ -174,7 +174,7 @@ def bad_inputs(tmp_path):
     yield ["decode", "--model", "en", tmp_path / "missing.bin"], "no such file"
     yield ["decode", "--model", "en", tmp_path / "missing.npy"], "no such file"
     yield ["train", good, *out, "--trees", "oracle"], "unknown trees 'oracle'"
-    yield ["train", good, *out, "--memory-limit", "lots"], "not an amount of memory"
+    yield ["train", good, *out, "--memory-limit", "lots"], "--memory-limit must be an amount of memory, like 2GB"
     yield ["train", good, "-o", good], "it is a file, not a directory"
     yield ["train", good, "-o", ""], "it is not the name of a directory"
     yield ["train", good, "-o", good / "below"], "cannot save to"
@@ -212,21 +212,36 @@ def test_ids_out_of_range_name_the_line():
 
 
 def test_output_that_cannot_be_written_is_one_line():
-    for command in ("info en", "tree walk --model en", "encode --model en < README.md"):
+    for command in ("info en", "tree walk --model en", "vocab en", "encode --model en < README.md"):
         line = f"{sys.executable} -m treetok {command} > /dev/full"
         result = subprocess.run(["bash", "-c", line], capture_output=True, check=False, cwd=ROOT)
         assert result.returncode == 1
-        assert result.stderr == b"treetok: No space left on device\n"
+        assert result.stderr == b"treetok: cannot write to standard output: No space left on device\n"
 
 
-def test_closed_streams():
-    for line in ("info en >&-", "info en 2>&-", "encode --model en < README.md >&-"):
-        command = f"{sys.executable} -m treetok {line}"
-        result = subprocess.run(["bash", "-c", command], capture_output=True, check=False, cwd=ROOT)
-        assert (result.returncode, result.stderr) == (0, b"")
-    command = f"{sys.executable} -m treetok encode --model en <&-"
-    result = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
-    assert (result.returncode, result.stderr) == (1, b"treetok: standard input is closed\n")
+def test_closed_streams(tmp_path):
+    def outcome(command):
+        line = f"{sys.executable} -m treetok {command}"
+        result = subprocess.run(["bash", "-c", line], capture_output=True, check=False, cwd=ROOT)
+        return result.returncode, result.stderr
+
+    lost = b"treetok: cannot write to standard output: it is closed\n"
+    for command in (
+        "info en",
+        "vocab en",
+        "tree walk --model en",
+        "count README.md --model en --quiet",
+        "encode --model en < README.md",
+        "decode --model en <<< '1 2'",
+    ):
+        assert outcome(f"{command} >&-") == (1, lost), command
+    # Nothing is lost here.
+    assert outcome("info en 2>&-") == (0, b"")
+    assert outcome("encode --model en < /dev/null >&-") == (0, b"")
+    ids = tmp_path / "ids.bin"
+    status, errors = outcome(f"encode README.md --model en -o {ids} >&-")
+    assert status == 0 and errors.startswith(f"{ids}: {ids.stat().st_size // 2} ids".encode())
+    assert outcome("encode --model en <&-") == (1, b"treetok: standard input is closed\n")
 
 
 def test_training_reads_standard_input(tmp_path):
@@ -249,12 +264,13 @@ def test_a_tokenizer_is_replaced_only_by_force(tmp_path, capsys):
     command = ["train", str(corpus), "-o", str(out), "--trees", "counts", "--vocab-size"]
     assert main([*command, "262"]) == 0
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    # There is no run to resume here.
-    for options in ([], ["--resume"]):
+    for options, message in (
+        ([], f"{out} already has a tokenizer: pass --force to replace it"),
+        (["--resume"], "--resume: for neural trees alone (--trees neural)"),
+    ):
         capsys.readouterr()
         assert main([*command, "263", *options]) == 1
-        expected = f"treetok: {out} already has a tokenizer: pass --force to replace it\n"
-        assert capsys.readouterr() == ("", expected)
+        assert capsys.readouterr() == ("", f"treetok: {message}\n")
         assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert main([*command, "263", "--force"]) == 0
     assert TreeTokenizer.load(out).vocab_size == 263

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import io
 import json
 import os
 import re
@@ -92,21 +93,26 @@ def test_files_of_ids_are_decoded(files, tmp_path, name, dtype, monkeypatch, cap
 
 
 def test_files_that_are_not_of_ids(tmp_path, capsys):
+    archive, objects = io.BytesIO(), io.BytesIO()
+    np.savez(archive, ids=np.arange(3))
+    np.save(objects, np.array([{}]), allow_pickle=True)
     cases = {
         "odd.bin": (b"abc", "odd.bin has 3 bytes, which are no whole uint16 numbers: see --dtype"),
         "large.bin": (
             b"\xff\xff",
             "token id 65535 is out of range: .*; is it of this tokenizer",
         ),
-        "text.npy": (b"no array", "text.npy is not a .npy file of ids"),
+        "text.npy": (b"no array", "text.npy is not a .npy file of ids: the magic string is not correct"),
         "empty.npy": (b"", "empty.npy is not a .npy file of ids"),
+        "archive.npy": (archive.getvalue(), "archive.npy is not a .npy file of ids"),
+        "objects.npy": (objects.getvalue(), "objects.npy is not a .npy file of ids: .*Python objects"),
     }
     for name, (content, message) in cases.items():
         (tmp_path / name).write_bytes(content)
         assert main(["decode", "--model", "en", str(tmp_path / name)]) == 1
         errors = capsys.readouterr().err
         assert errors.count("\n") == 1
-        assert re.search(message, errors), errors
+        assert re.search(message, errors) and "allow_pickle" not in errors, errors
     np.save(tmp_path / "square.npy", np.zeros((2, 2)))
     assert main(["decode", "--model", "en", str(tmp_path / "square.npy")]) == 1
     assert "it has float64 numbers of shape (2, 2)" in capsys.readouterr().err

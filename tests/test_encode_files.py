@@ -111,8 +111,12 @@ def test_errors_of_a_file_as_an_array(tokenizer, tmp_path):
     for file, message in (
         (tmp_path / "none.txt", "no such file"),
         (tmp_path, "is a directory"),
-        (str(bad), "files must be Path objects"),
-        ([bad], "files must be Path objects"),
+        (str(tmp_path / "none.txt"), "no such file"),
+        (bytes(bad), "a file must be given by its path, not as b'"),
+        ("", "a file must be given by its path, not as ''"),
+        ("a\0b", "a file must be given by its path"),
+        ([bad], "a file must be given by its path"),
+        (None, "a file must be given by its path, not as None"),
     ):
         with pytest.raises(TreetokError, match=message):
             tokenizer.encode_file(file)
@@ -189,7 +193,8 @@ def test_what_is_wrong_is_said_and_nothing_is_written(tokenizer, tmp_path):
         (bad, {}, r"bad.txt, line 2: byte 0xff is not UTF-8"),
         ([good, tmp_path / "none.txt"], {}, "no such file"),
         (tmp_path, {}, "is a directory"),
-        ("good.txt", {}, "files must be Path objects"),
+        ("none.txt", {}, "no such file: none.txt"),
+        ("", {}, "a file must be given by its path, not as ''"),
         (good, {"dtype": "int8"}, "are written as uint16 or uint32, not int8"),
         (good, {"end": "<eos>"}, "is not a special token"),
         (good, {"threads": 0}, "threads must be"),
@@ -207,10 +212,27 @@ def test_what_is_wrong_is_said_and_nothing_is_written(tokenizer, tmp_path):
     ):
         with pytest.raises(TreetokError, match=message):
             tokenizer.encode_files(good, output, progress=False)
-    for files in ([None], b"good.txt", ["good.txt"]):
-        with pytest.raises(TreetokError, match="must be Path objects"):
+    for files in ([None], b"good.txt", [b"good.txt"], [good, ""], None, 5):
+        with pytest.raises(TreetokError, match=r"files must be paths|a file must be given by its path"):
             tokenizer.encode_files(files, out, progress=False)
+        with pytest.raises(TreetokError, match=r"files must be paths|a file must be given by its path"):
+            tokenizer.count_files(files, progress=False)
     assert out.read_bytes() == b"before" and good.read_text() == "fine" and len(list(tmp_path.iterdir())) == 4
+
+
+def test_files_may_be_strings(tokenizer, tmp_path):
+    """There is no other reading of a string here; `train` refuses a lone one, which could be a text."""
+    first, second, out = tmp_path / "first.txt", tmp_path / "second.txt", tmp_path / "out.bin"
+    first.write_text("the first")
+    second.write_text("the second")
+    both = tokenizer.encode("the first") + tokenizer.encode("the second")
+    assert tokenizer.encode_file(str(first)).tolist() == tokenizer.encode("the first")
+    assert tokenizer.encode_files([str(first), second], str(out), progress=False) == len(both)
+    assert np.fromfile(out, dtype="<u2").tolist() == both
+    assert tokenizer.encode_files(str(second), out, progress=False) == len(tokenizer.encode("the second"))
+    assert tokenizer.count_files([str(first)], progress=False) == tokenizer.count_files(first, progress=False)
+    with pytest.raises(TreetokError, match="one of the files to read"):
+        tokenizer.encode_files(str(first), str(first), progress=False)
 
 
 def test_links_are_followed(tokenizer, tmp_path):

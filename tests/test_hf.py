@@ -3,6 +3,7 @@
 import json
 import pickle
 import random
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from transformers import AddedToken, AutoTokenizer, DataCollatorForLanguageModeling, TextStreamer
 
 from conftest import SAMPLE_FILES
-from treetok import TreeTokenizer, TreetokError
+from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.hf import TreeTokTokenizer
 
 CHAT_TEMPLATE = (
@@ -361,6 +362,21 @@ def test_truncation_that_cannot_be(bert_like):
         bert_like(long, truncation=True, max_length=5, stride=3, return_overflowing_tokens=True)
 
 
+def test_shipped_names_are_not_looked_for_on_the_hub(lossless, monkeypatch, tmp_path):
+    def ask(*arguments, **options):
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", ask)
+    monkeypatch.chdir(tmp_path)
+    tok = TreeTokTokenizer.from_pretrained("en-uncased", padding_side="left")
+    assert tok.padding_side == "left" and tok.special_tokens_pattern == "cls_sep"
+    assert tok.treetok == TreeTokenizer.load("en-uncased")
+    assert tok("the walkers") == TreeTokTokenizer("en-uncased")("the walkers")
+    # As everywhere in transformers, a directory comes first.
+    lossless.save("en-uncased")
+    assert TreeTokTokenizer.from_pretrained("en-uncased").treetok == lossless
+
+
 def test_bad_directories(directory, lossless, tmp_path):
     with pytest.raises(TreetokError, match="no tokenizer"):
         TreeTokTokenizer(tmp_path / "nowhere")
@@ -390,6 +406,60 @@ def test_missing_special_tokens(lossless):
     tok = TreeTokTokenizer(lossless, special_tokens_pattern="cls_sep", cls_token="<|endoftext|>")
     with pytest.raises(TreetokError, match="needs tokens that this tokenizer does not have"):
         tok("one")
+
+
+def test_dropout(tok, lossless, bert_like):
+    texts = ["the walkers were walking<|endoftext|>", "unwalked"] * 5
+    sampled = tok(texts, dropout=0.5, seed=7)["input_ids"]
+    assert sampled == lossless.encode_batch(texts, dropout=0.5, seed=7, allowed_special="all")
+    assert sampled != tok(texts)["input_ids"] and tok.batch_decode(sampled) == texts
+    assert tok(texts, dropout=0.0)["input_ids"] == tok(texts)["input_ids"]
+    assert tok.tokenize("walking", dropout=1) == list("walking")
+    assert tok.tokenize(["walking"], is_split_into_words=True, dropout=1) == list(" walking")
+    many = ["walking walkers"] * 50
+    assert tok(many, dropout=0.5)["input_ids"] != tok(many, dropout=0.5)["input_ids"]
+    # Everything else is that of the sampled tokens.
+    pairs = bert_like(many, many, dropout=0.5, seed=7, padding=True, truncation=True, max_length=10)
+    assert {len(row) for name in pairs for row in pairs[name]} == {10}
+    # The texts of a pair are sampled independently.
+    separated = ([*bert_like.decode(row).split("[SEP]")] for row in pairs["input_ids"])
+    assert any(first.removeprefix("[CLS]") != second for first, second, *_ in separated)
+
+
+def test_dropout_has_no_offsets(tok):
+    """Those would be of the usual tokens."""
+    with pytest.raises(TreetokError, match="return_offsets_mapping is not available with dropout"):
+        tok("walking", dropout=0.5, return_offsets_mapping=True)
+    with pytest.raises(ValueError, match="not available"):
+        tok("walking", dropout=0.5).word_ids()
+    with pytest.raises(TreetokError, match="dropout must be a number"):
+        tok("walking", dropout=2)
+    with pytest.raises(TreetokError, match="seed must be a whole number"):
+        tok("walking", dropout=0.5, seed="x")
+
+
+def test_options_that_do_not_exist(tok):
+    with pytest.warns(TreetokWarning, match="does not know are ignored: truncate, foo"):
+        assert tok("walking", truncate=True, foo=1) == tok("walking")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (
+            {"special_tokens_pattern": "cls_spe"},
+            "special_tokens_pattern must be one of none, cls_sep, eos, .*'cls_spe'",
+        ),
+        ({"special_tokens_pattern": None}, "special_tokens_pattern must be one of none"),
+        (
+            {"token_type_ids_pattern": "bert"},
+            "token_type_ids_pattern must be one of all_zeros, bert_style, not 'bert'",
+        ),
+    ],
+)
+def test_patterns_that_do_not_exist(lossless, options, message):
+    with pytest.raises(TreetokError, match=message):
+        TreeTokTokenizer(lossless, **options)
 
 
 def test_the_example_trains_and_writes(directory, tmp_path, capsys):

@@ -59,6 +59,25 @@ def test_the_vocabulary_is_exported_for_other_tools(profile, request, tmp_path, 
         tokenizer.export_vocab(tmp_path / "no" / "vocab.json")
 
 
+def test_exporting_destroys_nothing_but_a_file(lossless, tmp_path):
+    pipe, link, loop = tmp_path / "pipe", tmp_path / "link.json", tmp_path / "loop"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "target.json")
+    loop.symlink_to(loop)
+    for path, message in (
+        (pipe, "not a regular file"),
+        (tmp_path, "not a regular file"),
+        (loop, "cannot write"),
+        ("", "name of a file"),
+        (None, "name of a file"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            lossless.export_vocab(path)
+    assert pipe.is_fifo()
+    lossless.export_vocab(link)
+    assert link.is_symlink() and json.loads((tmp_path / "target.json").read_bytes()) == lossless.get_vocab()
+
+
 @given(st.lists(encodable, max_size=4))
 def test_counts(lossless, texts):
     texts.append("one<|endoftext|>two")

@@ -1,5 +1,7 @@
 """Subword regularization."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +93,25 @@ def test_seeds(lossless):
     first = lossless.encode_batch([text, "a", text], dropout=0.3, seed=1)
     assert first[0] == samples[1] != first[2]
     assert lossless.encode_batch(["", "b b b", text], dropout=0.3, seed=1)[2] == first[2]
+
+
+def test_samples_in_one_array(lossless):
+    texts = ["the walkers", "", "walking<|endoftext|>"] * 20
+    options = {"dropout": 0.5, "seed": 7, "allowed_special": "all", "threads": 2}
+    lists = lossless.encode_batch(texts, **options)
+    for dtype in ("uint32", "int64"):
+        ids, offsets = lossless.encode_flat(texts, dtype=dtype, **options)
+        assert (ids.dtype, offsets.dtype) == (dtype, {"uint32": "uint64", "int64": "int64"}[dtype])
+        assert [ids[start:end].tolist() for start, end in pairwise(offsets)] == lists
+    assert [part.tolist() for part in lossless.encode_flat([], dropout=0.5)] == [[], [0]]
+    usual = lossless.encode_flat(texts)[0].tolist()
+    assert (
+        lossless.encode_flat(texts, seed=7)[0].tolist()
+        == usual
+        != lossless.encode_flat(texts, dropout=0.5)[0].tolist()
+    )
+    with pytest.raises(TreetokError, match="dropout must be a number"):
+        lossless.encode_flat(texts, dropout=2)
 
 
 def test_special_tokens_are_kept(lossless):

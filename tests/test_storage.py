@@ -218,6 +218,11 @@ def test_loading_what_does_not_exist(tmp_path):
         TreeTokenizer.load(tmp_path)
 
 
+def test_a_path_is_never_a_shipped_name():
+    with pytest.raises(TreetokError, match=r"no directory en, .* the shipped tokenizer is the string 'en'"):
+        TreeTokenizer.load(Path("en"))
+
+
 @pytest.mark.parametrize("name", ["lexicon.safetensors", "ngrams.safetensors", "vocab.tsv"])
 @pytest.mark.parametrize(
     ("damage", "message"),

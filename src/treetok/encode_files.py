@@ -82,14 +82,23 @@ def encode_files(
 
 
 def checked_files(files: Any) -> list[Path]:
-    listed = [files] if isinstance(files, os.PathLike) else files
-    if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
-        raise TreetokError(f"files must be Path objects, not {files!r}")
-    paths = list(listed)
-    for path in paths:
-        if not isinstance(path, os.PathLike):
-            raise TreetokError(f"files must be Path objects, not {path!r}")
-    return [Path(path) for path in paths]
+    """
+    >>> [path.name for path in checked_files("a.txt") + checked_files(["b.txt", Path("c.txt")])]
+    ['a.txt', 'b.txt', 'c.txt']
+    """
+    if isinstance(files, str | os.PathLike):
+        return [checked_file(files)]
+    if isinstance(files, bytes) or not isinstance(files, Iterable):
+        raise TreetokError(f"files must be paths, not {files!r}")
+    return [checked_file(file) for file in files]
+
+
+def checked_file(file: Any) -> Path:
+    name = os.fspath(file) if isinstance(file, str | os.PathLike) else None
+    # An empty string would be the current directory.
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise TreetokError(f"a file must be given by its path, not as {file!r}")
+    return Path(name)
 
 
 def checked_output(output: Any) -> Path:
@@ -113,8 +122,8 @@ def checked_dtype(dtype: Any, vocab_size: int) -> np.dtype[Any]:
     return kind
 
 
-def target_of(output: Path, files: Sequence[Path]) -> Path:
-    """Where links lead; raises TreetokError if writing there would destroy something else than a file of ids."""
+def target_of(output: Path, files: Sequence[Path] = ()) -> Path:
+    """Where links lead; raises TreetokError if that is no regular file, or one of the files to read."""
     try:
         if output.exists() and not output.is_file():
             raise TreetokError(f"cannot write {output}: it is not a regular file")
@@ -122,7 +131,8 @@ def target_of(output: Path, files: Sequence[Path]) -> Path:
             if output.exists() and path.exists() and output.samefile(path):
                 raise TreetokError(f"cannot write {output}: it is one of the files to read")
         return output.resolve()
-    except (OSError, ValueError) as error:
+    # A RuntimeError is a loop of links.
+    except (OSError, ValueError, RuntimeError) as error:
         raise TreetokError(f"cannot write {str(output)!r}: {error}") from None
 
 

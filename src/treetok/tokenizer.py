@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -19,16 +18,19 @@ from treetok.arguments import (
     checked_threads,
     explained,
     explained_in_batch,
+    flattened,
     integers_for,
 )
 from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
 from treetok.encode_files import (
     checked_dtype,
+    checked_file,
     checked_files,
     checked_output,
     encode_files,
     ids_in_memory,
+    target_of,
     written_beside,
 )
 from treetok.encoding import Encoding, FlatEncoding
@@ -217,7 +219,7 @@ class TreeTokenizer:
 
     def export_vocab(self, path: str | PathLike[str]) -> None:
         """Write `get_vocab` as JSON, in the order of ids, for other tools."""
-        with written_beside(Path(path)) as file:
+        with written_beside(target_of(checked_output(path))) as file:
             file.write((json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n").encode())
 
     # ---- encoding
@@ -309,18 +311,28 @@ class TreeTokenizer:
         threads: int | None = None,
         allowed_special: AllowedSpecial = (),
         dtype: npt.DTypeLike = np.uint32,
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Encode texts into one array of ids, with offsets: text k is ids[offsets[k]:offsets[k + 1]].
 
         dtype: of the ids. With signed integers (int64, int32), the offsets are int64 instead of uint64, so that
             PyTorch takes both.
+        dropout, seed: as for `encode_batch`.
         """
         kind = integers_for(dtype, self.vocab_size)
-        texts, threads, specials = self._batch(texts, threads, allowed_special)
-        try:
-            ids, offsets = self._encoder.encode_flat(texts, threads, specials)
-        except (TypeError, ValueError, TreetokError) as error:
-            raise explained_in_batch(error, texts) from None
+        if dropout or seed is not None:
+            ids, offsets = flattened(
+                self.encode_batch(
+                    texts, threads=threads, allowed_special=allowed_special, dropout=dropout, seed=seed
+                )
+            )
+        else:
+            texts, threads, specials = self._batch(texts, threads, allowed_special)
+            try:
+                ids, offsets = self._encoder.encode_flat(texts, threads, specials)
+            except (TypeError, ValueError, TreetokError) as error:
+                raise explained_in_batch(error, texts) from None
         return as_kind(ids, kind), offsets.view(np.int64) if kind.kind == "i" else offsets
 
     @overload
@@ -346,7 +358,7 @@ class TreeTokenizer:
 
     def encode_file(
         self,
-        file: PathLike[str],
+        file: str | PathLike[str],
         *,
         dtype: npt.DTypeLike = np.uint32,
         end: str | None = None,
@@ -359,14 +371,14 @@ class TreeTokenizer:
         file, end, text_column, threads: as for `encode_files`; dtype: as for `encode_flat`.
         """
         kind = integers_for(dtype, self.vocab_size)
-        (path,) = checked_files(file if isinstance(file, PathLike) else [file])
+        path = checked_file(file)
         end_id = None if end is None else self._specials([end])[0][1]
         ids = ids_in_memory(self._encoder, path, end_id, text_column, checked_threads(threads))
         return as_kind(ids, kind)
 
     def encode_files(
         self,
-        files: PathLike[str] | Iterable[PathLike[str]],
+        files: str | PathLike[str] | Iterable[str | PathLike[str]],
         output: str | PathLike[str],
         *,
         dtype: npt.DTypeLike | None = None,
@@ -377,7 +389,7 @@ class TreeTokenizer:
     ) -> int:
         """Encode files into one file of ids, and return how many there are. Memory does not grow with the files.
 
-        files: plain text, JSON Lines or Parquet (`text_column`), compressed or not.
+        files: paths of plain text, JSON Lines or Parquet (`text_column`), compressed or not.
         output: `.npy` (numpy.load, also with mmap_mode="r"); any other name gets plain little-endian numbers, as
             numpy.memmap and the loaders of language models read them.
         dtype: uint16 or uint32 (default: uint16 if it can hold all ids).
@@ -397,7 +409,7 @@ class TreeTokenizer:
 
     def count_files(
         self,
-        files: PathLike[str] | Iterable[PathLike[str]],
+        files: str | PathLike[str] | Iterable[str | PathLike[str]],
         *,
         text_column: str = "text",
         threads: int | None = None,

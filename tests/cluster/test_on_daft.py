@@ -163,6 +163,23 @@ def test_damaged_shards_are_named_and_the_others_are_done(model, tmp_path, capsy
     assert not (tmp_path / "trained" / "treetok.json").exists()
 
 
+@pytest.mark.parametrize("command", ["encode", "train"])
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        (["a.jsonl", "c.parquet"], "a.jsonl, line 1: no text under the key 'body' (--text-column body)"),
+        (["more", "c.parquet"], "c.parquet has no column 'body'; it has: text (--text-column body)"),
+    ],
+)
+def test_a_wrong_column_is_not_damage(command, names, message, model, tmp_path, capsys):
+    write_corpus(tmp_path / "corpus")
+    options = {"encode": ["--model", str(model)], "train": ["--trees", "counts", "--quiet"]}[command]
+    files = [str(tmp_path / "corpus" / name) for name in names]
+    output = ["-o", str(tmp_path / "out"), "--text-column", "body"]
+    assert main([command, "--engine", "daft", *options, *files, *output]) == 1
+    assert capsys.readouterr().err == f"treetok: {tmp_path / 'corpus'}/{message}\n"
+
+
 def test_a_worker_that_is_killed_costs_only_its_own_shards(tmp_path):
     for number, text in enumerate(TEXTS[:6]):
         (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
@@ -195,6 +212,31 @@ def test_a_worker_that_is_killed_costs_only_its_own_shards(tmp_path):
     )
 
 
+def test_ctrl_c_has_its_status_even_if_python_cannot_end(model, tmp_path):
+    """Threads of Daft that start a worker may abort Python when it ends."""
+    (tmp_path / "a.txt").write_text("some text")
+    code = """if True:
+        import atexit, os, sys
+        from treetok import cli, cluster
+
+        def interrupted(*arguments, **options):
+            atexit.register(os.abort)
+            print("written before")
+            raise KeyboardInterrupt
+
+        cluster.encode_to_parquet = cluster.DaftCorpus = interrupted
+        sys.exit(cli.main(sys.argv[1:]))
+    """
+    for command in (["encode", "--model", str(model)], ["train", "--trees", "counts"]):
+        result = subprocess.run(
+            [sys.executable, "-c", code, *command, "--engine", "daft", "a.txt", "-o", "out"],
+            cwd=tmp_path,
+            capture_output=True,
+        )
+        assert result.returncode == 130
+        assert (result.stdout, result.stderr) == (b"written before\n", b"treetok: interrupted\n")
+
+
 def test_a_runner_is_chosen_once(monkeypatch):
     assert choose_engine("native", threads=1).runner == "native"
     assert choose_engine() == Engine("native")
@@ -215,7 +257,15 @@ def test_a_runner_is_chosen_once(monkeypatch):
         (["--shard-size", "1MB"], "--shard-size is for --engine daft alone"),
         (["--force"], "--force is for --engine daft alone"),
         (["--engine", "daft", "-o", "x", "none.txt"], "no such file: none.txt"),
+        (
+            ["--engine", "daft", "-o", "README.md", "LICENSE"],
+            "README.md: it is a file, and the results are a folder",
+        ),
         (["--engine", "daft", "-o", "x", "--shard-size", "1", "README.md"], "at least 1024 bytes"),
+        (
+            ["--engine", "daft", "-o", "x", "--shard-size", "x", "README.md"],
+            "--shard-size must be an amount of memory",
+        ),
         (["--engine", "daft", "-o", "x", "--end", "<none>", "README.md"], "'<none>' is not a special token"),
     ],
 )

@@ -117,6 +117,16 @@ def test_words_that_must_be_cut():
         ("no\tno\nsurfs surf s\n", "auto", ", line 2: no tab between the word and its morphs in 'surfs surf s'"),
         ("surfs\n", "morpho-challenge", ", line 1: no tab between the word and its morphs in 'surfs'"),
         ("surfs\n", "sigmorphon", ", line 1: no tab between the word and its morphs in 'surfs'"),
+        (
+            "surf " * 200 + "\n",
+            "auto",
+            f", line 1: no tab between the word and its morphs in '{'surf ' * 12}'...",
+        ),
+        (
+            f"surfs\t{'surf ' * 200}s\n",
+            "auto",
+            f", line 1: the morphs '{'surf ' * 12}'... do not spell 'surfs'",
+        ),
         ("no\tno\n\tsurf s\n", "auto", ", line 2: the word before the tab is empty"),
         ("no\tno\nsurfs\tsurf  s\n", "auto", ", line 2: an empty morph in 'surf  s'"),
         ("surfs\tsurf s \n", "auto", ", line 1: an empty morph in 'surf s '"),

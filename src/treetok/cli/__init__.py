@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treetok import TreetokError, TreetokWarning, __version__
-from treetok.cli import count, encode_decode, eval, info, special_tokens, train, tree, vocab
+from treetok.cli import count, encode_decode, eval, info, special_tokens, standard_output, train, tree, vocab
 from treetok.cli.help import HelpFormatter, examples, in_terms_of_options
 
 
@@ -64,28 +64,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_stdout()
         return 0
     except OSError as error:
-        print(
-            f"treetok: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""),
-            file=sys.stderr,
-        )
+        reason = error.strerror or error
+        if error.filename == standard_output.NAME:
+            complain(f"cannot write to {standard_output.NAME}: {reason}")
+        else:
+            complain(f"{reason}: {error.filename}" if error.filename else reason)
         discard_stdout()
         return 1
     except KeyboardInterrupt:
         print("treetok: interrupted", file=sys.stderr)
+        if "daft" in sys.modules:
+            exit_despite_daft(130)
         return 130
     return 0
 
 
 def prepare_streams() -> None:
-    """Write UTF-8 in any locale, without newline translation; output to closed streams is discarded."""
-    if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+    """Write UTF-8 in any locale, without newline translation; messages to a closed stderr are discarded."""
+    standard_output.name_standard_output()
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
     with contextlib.suppress(AttributeError):
         # File names that are not valid UTF-8 are printed unchanged.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[union-attr]
+    with contextlib.suppress(AttributeError):
         sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def exit_despite_daft(status: int) -> None:
+    """Exit at once: threads of Daft that start a worker while Python ends abort the process."""
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized():
+        ray.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def discard_stdout() -> None:

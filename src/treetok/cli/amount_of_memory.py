@@ -7,13 +7,14 @@ import re
 from treetok import TreetokError
 
 
-def parse_bytes(written: str) -> int:
-    """
-    >>> parse_bytes("2GB"), parse_bytes("500 MB"), parse_bytes("1KiB"), parse_bytes("4096")
-    (2000000000, 500000000, 1024, 4096)
+def parse_bytes(name: str, written: str) -> int:
+    """The number of bytes; `name` is that of the option.
+
+    >>> [parse_bytes("size", written) for written in ("2GB", "500 MB", "1KiB", "4096")]
+    [2000000000, 500000000, 1024, 4096]
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(i?)[bB]?", written.strip())
     if not match:
-        raise TreetokError(f"not an amount of memory: {written!r}; write it like 2GB or 500MB")
+        raise TreetokError(f"{name} must be an amount of memory, like 2GB or 500MB, not {written!r}")
     thousand = 1024 if match[3] else 1000
     return int(float(match[1]) * thousand ** " kmgt".index(match[2].lower() or " "))

@@ -48,7 +48,7 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """The options as arguments of the functions of `treetok.cluster`."""
     arguments = {"runner": options.runner, "ray_address": options.ray_address}
     if options.shard_size is not None:
-        arguments["shard_bytes"] = parse_bytes(options.shard_size)
+        arguments["shard_bytes"] = parse_bytes("shard_size", options.shard_size)
     return arguments
 
 

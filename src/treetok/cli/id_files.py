@@ -27,12 +27,14 @@ def read_ids(name: str, dtype: str | None, vocab_size: int) -> Iterator[list[int
     """
     path = Path(name)
     try:
-        ids = np.load(path, mmap_mode="r") if path.suffix.lower() == ".npy" else plain_ids(path, dtype, vocab_size)
+        # Not numpy.load, which also reads other formats, and whose errors recommend unsafe options.
+        is_array = path.suffix.lower() == ".npy"
+        ids = np.lib.format.open_memmap(path, mode="r") if is_array else plain_ids(path, dtype, vocab_size)
     except FileNotFoundError:
         raise TreetokError(f"no such file: {path}") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         raise TreetokError(f"{path} is not a .npy file of ids: {error}") from None
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise TreetokError(f"{path} is not a .npy file of ids: it has {ids.dtype} numbers of shape {ids.shape}")

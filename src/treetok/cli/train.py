@@ -171,13 +171,15 @@ def run(arguments: argparse.Namespace) -> None:
 
     # Fail before training if the output cannot be saved.
     directory = checked_target(arguments.output, FILES, HEAD)
+    if arguments.resume and getattr(arguments, "trees", "neural") != "neural":
+        raise TreetokError("resume: for neural trees alone (--trees neural)")
     if not arguments.force:
         check_nothing_is_replaced(directory, arguments.resume)
     chosen = {name: value for name, value in vars(arguments).items() if name not in OF_THE_COMMAND}
     if "settings" in chosen:
         chosen["settings"] = dict(map(parse_setting, chosen["settings"]))
     if "memory_limit" in chosen:
-        chosen["memory_limit"] = parse_bytes(chosen["memory_limit"])
+        chosen["memory_limit"] = parse_bytes("memory_limit", chosen["memory_limit"])
     chosen["roles"] = {role: chosen.pop(role) for role in ROLES if role in chosen}
     options = TrainOptions(**chosen)
     trained = train(

@@ -12,7 +12,7 @@ import pyarrow
 from daft import col
 
 from treetok.cluster.engine import choose_engine
-from treetok.cluster.read_shard import open_source, sha256_of, texts_of
+from treetok.cluster.read_shard import check_text_column, open_source, sha256_of, texts_of
 from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import DEFAULT_SHARD_BYTES, Shard, cut_into_shards
@@ -65,6 +65,7 @@ class DaftCorpus(ShardedCorpus):
             "shard_bytes": self.shard_bytes,
         }
         work = CountWords(self.folder, profile.name, profile.version, text_column, memory_limit, self.io_config)
+        check_text_column(shards, text_column, self.io_config)
         run_shards(self.engine, work, self.folder, shards, settings, "counting words", progress, self.force)
         facts = dict(zip(shards, self.folder.facts(shard.name for shard in shards), strict=True))
         sha256 = {shard.source: facts[shard]["sha256"] for shard in shards if shard.start == 0}

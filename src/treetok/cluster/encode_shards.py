@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow
 
 from treetok.cluster.engine import choose_engine
-from treetok.cluster.read_shard import label_of, open_source, plain_text
+from treetok.cluster.read_shard import check_text_column, label_of, open_source, plain_text
 from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import DEFAULT_SHARD_BYTES, Shard, cut_into_shards
@@ -93,6 +93,7 @@ def encode_to_parquet(
         text_column,
         daft.get_context().daft_planning_config.default_io_config,
     )
+    check_text_column(shards, text_column, work.io_config)
     run_shards(engine, work, folder, shards, settings, "encoding", Progress(progress), force)
     return sum(facts["ids"] for facts in folder.facts(shard.name for shard in shards))
 

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -16,14 +16,17 @@ from treetok.cluster.shards import Shard
 from treetok.cluster.sources import is_url
 from treetok.corpus.reading import (
     BLOCK_BYTES,
+    NoTextColumn,
     check_format,
     compression_of,
     decompress,
     has_rows,
     read_plain,
+    rows_in,
     texts_in,
 )
 from treetok.encode_files import END_OF_WORD, LONGEST_CHARACTER
+from treetok.errors import TreetokError
 
 # A cut is looked for in steps of this many bytes.
 SEARCHED_AT_ONCE = 1 << 16
@@ -38,6 +41,22 @@ def open_source(name: str, io_config: Any) -> IO[bytes]:
 def sha256_of(name: str, io_config: Any) -> str:
     with open_source(name, io_config) as file:
         return hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
+
+
+def check_text_column(shards: Iterable[Shard], text_column: str, io_config: Any) -> None:
+    """Raise TreetokError if the first text that has a column is not in this one: that is a wrong option, not
+    damage in every file."""
+    first = next((shard for shard in shards if has_rows(shard.source)), None)
+    if first is None:
+        return
+    try:
+        with open_source(first.source, io_config) as raw:
+            next(rows_in(raw, first.source, text_column), None)
+    except NoTextColumn as error:
+        raise TreetokError(f"{error} (text_column={text_column!r})") from None
+    except Exception:
+        # A damaged file is reported when its turn comes, and the others are done.
+        return
 
 
 def label_of(shard: Shard, start: int) -> str:

@@ -73,6 +73,10 @@ class ShardFolder:
     # ---- what is there
 
     def files(self) -> set[str]:
+        if not is_url(self.place) and Path(self.place).exists() and not Path(self.place).is_dir():
+            raise TreetokError(
+                f"cannot write to {self}: it is a file, and the results are a folder of Parquet files"
+            )
         selector = pyarrow.fs.FileSelector(self._opened[1], allow_not_found=True)
         try:
             return {info.base_name for info in self._filesystem.get_file_info(selector) if info.is_file}

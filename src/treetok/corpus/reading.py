@@ -35,6 +35,10 @@ Report = Callable[[int], object]
 FileName = Path | str
 
 
+class NoTextColumn(TreetokError):
+    """A row or file has no text under the name that was asked for, which may be wrong."""
+
+
 @contextlib.contextmanager
 def reading_errors(path: FileName) -> Iterator[None]:
     """Turn errors of files into errors that name the file."""
@@ -246,12 +250,12 @@ def read_json_lines(stream: IO[bytes], path: FileName, text_column: str) -> Iter
         except RecursionError:
             raise TreetokError(f"{path}, line {line}: JSON is nested too deeply") from None
         if not isinstance(value, dict) or text_column not in value:
-            raise TreetokError(f"{path}, line {line}: no text under the key {text_column!r}")
+            raise NoTextColumn(f"{path}, line {line}: no text under the key {text_column!r}")
         text = value[text_column]
         if text is None:
             continue
         if not isinstance(text, str):
-            raise TreetokError(f"{path}, line {line}: no text under the key {text_column!r}")
+            raise NoTextColumn(f"{path}, line {line}: no text under the key {text_column!r}")
         try:
             check_encodable(text)
         except TreetokError as error:
@@ -270,10 +274,10 @@ def read_parquet(raw: IO[bytes], path: FileName, text_column: str, report: Repor
         with pyarrow.parquet.ParquetFile(raw) as file:
             if text_column not in file.schema_arrow.names:
                 names = ", ".join(file.schema_arrow.names)
-                raise TreetokError(f"{path} has no column {text_column!r}; it has: {names}")
+                raise NoTextColumn(f"{path} has no column {text_column!r}; it has: {names}")
             kind = file.schema_arrow.field(text_column).type
             if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-                raise TreetokError(f"{path}: the column {text_column!r} holds {kind}, not text")
+                raise NoTextColumn(f"{path}: the column {text_column!r} holds {kind}, not text")
             rows_read = 0
             for batch in file.iter_batches(batch_size=4096, columns=[text_column]):
                 rows: list[Any] = batch.column(0).to_pylist()

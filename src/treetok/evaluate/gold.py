@@ -13,6 +13,7 @@ KINDS = ("auto", "tsv", "morpho-challenge", "sigmorphon")
 Kind = Literal["auto", "tsv", "morpho-challenge", "sigmorphon"]
 
 ZERO_MORPH = "~"
+LONGEST_QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,15 @@ class GoldFile(Sequence[GoldWord]):
     def __getitem__(self, index: slice) -> tuple[GoldWord, ...]: ...
     def __getitem__(self, index: int | slice) -> GoldWord | tuple[GoldWord, ...]:
         return self.words[index]
+
+
+def quoted(text: str) -> str:
+    """A text for an error message, where it may be a line of anything.
+
+    >>> quoted("surf s"), len(quoted("s" * 1000))
+    ("'surf s'", 65)
+    """
+    return repr(text) if len(text) <= LONGEST_QUOTED else f"{text[:LONGEST_QUOTED]!r}..."
 
 
 class _BadLine(Exception):
@@ -140,7 +150,7 @@ def _columns(line: str, kind: str) -> tuple[str, str]:
     word, *others = line.split("\t")
     most_columns = 3 if kind == "sigmorphon" else 2
     if not others:
-        raise _BadLine(f"no tab between the word and its morphs in {line!r}")
+        raise _BadLine(f"no tab between the word and its morphs in {quoted(line)}")
     if not word:
         raise _BadLine("the word before the tab is empty")
     if len(others) >= most_columns:
@@ -151,7 +161,7 @@ def _columns(line: str, kind: str) -> tuple[str, str]:
 def _canonical_morphs(segmentation: str) -> tuple[str, ...]:
     morphs = tuple(segmentation.split(" @@"))
     if not all(morphs):
-        raise _BadLine(f"an empty morph in {segmentation!r}")
+        raise _BadLine(f"an empty morph in {quoted(segmentation)}")
     return morphs
 
 
@@ -160,7 +170,7 @@ def _alternatives(word: str, segmentation: str) -> tuple[tuple[str, ...], ...]:
     for text in _alternative_texts(word, segmentation):
         morphs = _split_at_spaces(text, segmentation)
         if "".join(morphs) != word:
-            raise _BadLine(f"the morphs {text!r} do not spell {word!r}")
+            raise _BadLine(f"the morphs {quoted(text)} do not spell {quoted(word)}")
         found.append(morphs)
     return tuple(found)
 
@@ -175,7 +185,7 @@ def _alternative_texts(word: str, segmentation: str) -> list[str]:
 def _split_at_spaces(text: str, segmentation: str) -> tuple[str, ...]:
     morphs = tuple(text.split(" "))
     if not all(morphs):
-        raise _BadLine(f"an empty morph in {segmentation!r}")
+        raise _BadLine(f"an empty morph in {quoted(segmentation)}")
     return morphs
 
 
@@ -185,12 +195,12 @@ def _alternatives_with_labels(word: str, segmentation: str) -> tuple[tuple[str, 
         labelled = _split_at_spaces(text, segmentation)
         for morph_and_label in labelled:
             if ":" not in morph_and_label:
-                raise _BadLine(f"no label after the morph {morph_and_label!r}")
+                raise _BadLine(f"no label after the morph {quoted(morph_and_label)}")
             if morph_and_label.startswith(":") and ":" not in word:
-                raise _BadLine(f"an empty morph in {segmentation!r}")
+                raise _BadLine(f"an empty morph in {quoted(segmentation)}")
         morphs = _without_labels(word, labelled)
         if not morphs:
-            raise _BadLine(f"the morphs {text!r} do not spell {word!r}")
+            raise _BadLine(f"the morphs {quoted(text)} do not spell {quoted(word)}")
         found.append(morphs)
     return tuple(found)
 

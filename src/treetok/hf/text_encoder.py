@@ -14,6 +14,16 @@ from treetok.tokenizer import TreeTokenizer
 Text = str | Sequence[str]
 
 
+class Sampling(NamedTuple):
+    """Subword regularization: as for `TreeTokenizer.encode`."""
+
+    dropout: float = 0.0
+    seed: int | None = None
+
+
+AS_USUAL = Sampling()
+
+
 class Aligned(NamedTuple):
     """The tokens of a text: ids, where they are in the text, and to which of its words they belong. Of a text that
     the user has split, offsets count from the beginning of the word."""
@@ -34,23 +44,31 @@ class TextEncoder:
     def without_added_tokens(self) -> TextEncoder:
         return TextEncoder(self.treetok, {})
 
-    def encode(self, texts: Sequence[str], threads: int | None = None) -> list[list[int]]:
+    def encode(
+        self, texts: Sequence[str], threads: int | None = None, sampling: Sampling = AS_USUAL
+    ) -> list[list[int]]:
+        def encoded(texts: Sequence[str], special: Sequence[str] = ()) -> list[list[int]]:
+            return self.treetok.encode_batch(
+                texts, threads=threads, allowed_special=special, dropout=sampling.dropout, seed=sampling.seed
+            )
+
         if not self.added.may_be_in(texts):
-            return self.treetok.encode_batch(texts, threads=threads)
+            return encoded(texts)
         if self.added.native is not None:
-            return self.treetok.encode_batch(texts, threads=threads, allowed_special=self.added.native)
+            return encoded(texts, self.added.native)
         parts_of_texts, ordinary = self._split(texts)
-        encoded = iter(self.treetok.encode_batch(ordinary, threads=threads))
+        of_parts = iter(encoded(ordinary))
         return [
-            list(chain.from_iterable(next(encoded) if number is None else (number,) for _, _, number in parts))
+            list(chain.from_iterable(next(of_parts) if number is None else (number,) for _, _, number in parts))
             for parts in parts_of_texts
         ]
 
-    def encode_words(self, texts: Sequence[Sequence[str]], threads: int | None = None) -> list[list[int]]:
+    def encode_words(
+        self, texts: Sequence[Sequence[str]], threads: int | None = None, sampling: Sampling = AS_USUAL
+    ) -> list[list[int]]:
         """Encode texts that are given as words, each as it appears inside a sentence."""
-        encoded = iter(
-            self.encode([self._profile.in_running_text(word) for text in texts for word in text], threads)
-        )
+        words = [self._profile.in_running_text(word) for text in texts for word in text]
+        encoded = iter(self.encode(words, threads, sampling))
         return [list(chain.from_iterable(next(encoded) for _ in text)) for text in texts]
 
     def align(self, texts: Sequence[Text], threads: int | None = None) -> list[Aligned]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 from pathlib import Path
@@ -12,12 +13,14 @@ from transformers import AutoTokenizer, BatchEncoding, PreTrainedConfig, PythonB
 from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
 
-from treetok.errors import TreetokError
+from treetok.arguments import checked_seed
+from treetok.errors import TreetokError, TreetokWarning
 from treetok.garbage_collection import without_garbage_collection
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
-from treetok.hf.text_encoder import TextEncoder
+from treetok.hf.text_encoder import Sampling, TextEncoder
 from treetok.hf.truncation import kept, limits, rows_of_windows, windows
+from treetok.storage import find_directory, shipped_names
 from treetok.storage.format import HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.tokenizer import TreeTokenizer
 
@@ -29,6 +32,11 @@ from treetok.hf import TreeTokTokenizer
 '''
 # Arguments that transformers passes to the constructor, and that say where files were found.
 ABOUT_FILES = ("tokenizer_file", "is_local", "local_files_only", "trust_remote_code", "auto_map")
+# Transformers takes any other for "none" or "all_zeros".
+PATTERNS = {
+    "special_tokens_pattern": ("none", "cls_sep", "eos", "bos", "bos_eos", "cls_double_sep", "prefix_suffix"),
+    "token_type_ids_pattern": ("all_zeros", "bert_style"),
+}
 # Stand for the sequences of a pair.
 SEQUENCES = (-1, -2)
 
@@ -70,10 +78,23 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         options.setdefault("special_tokens_pattern", "cls_sep" if has_frame else "none")
         if has_frame:
             options.setdefault("model_input_names", ["input_ids", "token_type_ids", "attention_mask"])
-        patterns = {name: value for name, value in options.items() if name.endswith("_pattern")}
+        patterns = {name: options[name] for name in PATTERNS if name in options}
+        check_patterns(patterns)
         super().__init__(**options)
         # Else they would not be saved.
         self.init_kwargs.update(patterns)
+
+    @classmethod
+    def from_pretrained(
+        cls, pretrained_model_name_or_path: str | os.PathLike[str], *arguments: Any, **options: Any
+    ) -> TreeTokTokenizer:
+        """A shipped tokenizer by name, a directory or, as with all tokenizers of transformers, one on the Hub."""
+        name = pretrained_model_name_or_path
+        # Without asking the Hub.
+        is_shipped = isinstance(name, str) and name in shipped_names() and not Path(name).is_dir()
+        found = find_directory(name) if is_shipped else name
+        tokenizer: TreeTokTokenizer = super().from_pretrained(found, *arguments, **options)
+        return tokenizer
 
     # ---- the vocabulary
 
@@ -142,15 +163,30 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         verbose: bool = True,
         split_special_tokens: bool | None = None,
         threads: int | None = None,
-        **unused: Any,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **unknown: Any,
     ) -> BatchEncoding:
         """What `__call__` does: encodes a text, a pair, or a batch of either. The results are like those of
-        tokenizers in Rust; in particular, overflowing tokens are further rows. `threads` is for batches."""
+        tokenizers in Rust; in particular, overflowing tokens are further rows. `threads` is for batches; `dropout`
+        and `seed` are as for `TreeTokenizer.encode`, and give ids without offsets, tokens or word ids."""
+        if unknown:
+            # Not an error: other tokenizers of transformers ignore what they do not know without a word.
+            names = ", ".join(unknown)
+            warnings.warn(f"options that TreeTok does not know are ignored: {names}", TreetokWarning, stacklevel=4)
+        if dropout and return_offsets_mapping:
+            raise TreetokError("return_offsets_mapping is not available with dropout")
         samples = Samples.of(text, text_pair, is_split_into_words)
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         encoder = self._encoder.without_added_tokens() if split else self._encoder
         encode: Any = encoder.encode_words if is_split_into_words else encoder.encode
-        ids = [encode(texts, threads) for texts in samples.texts]
+        first_seed = checked_seed(seed)
+        # The texts of a pair are sampled independently.
+        seeds = (first_seed, (first_seed + 1) % (1 << 64))
+        ids = [
+            encode(texts, threads, Sampling(dropout, of_texts))
+            for texts, of_texts in zip(samples.texts, seeds, strict=False)
+        ]
         template = self._template(len(ids), add_special_tokens)
         room = None
         if truncation_strategy != "do_not_truncate" and max_length is not None:
@@ -188,7 +224,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
 
         if return_tensors is None and not samples.is_batch and not return_overflowing_tokens:
             columns = {name: column[0] if name != "length" else column for name, column in columns.items()}
-        return BatchEncoding(columns, encodings, tensor_type=return_tensors, n_sequences=len(ids))
+        # The details of rows are computed when they are asked for, and without dropout.
+        details = None if dropout else encodings
+        return BatchEncoding(columns, details, tensor_type=return_tensors, n_sequences=len(ids))
 
     def _template(self, sequences: int, add_special_tokens: bool) -> Template:
         """The special tokens that `build_inputs_with_special_tokens` puts around sequences."""
@@ -360,6 +398,12 @@ def check_added_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
                 f"{TRANSFORMERS} is not that of this tokenizer: it has {str(token)!r} as token {number}, which is"
                 f" {treetok.id_to_token(number)!r}"
             )
+
+
+def check_patterns(patterns: dict[str, Any]) -> None:
+    for name, value in patterns.items():
+        if value not in PATTERNS[name]:
+            raise TreetokError(f"{name} must be one of {', '.join(PATTERNS[name])}, not {value!r}")
 
 
 def is_wanted(asked: bool | None, default: bool) -> bool:

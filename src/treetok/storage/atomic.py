@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from treetok.errors import TreetokError
@@ -90,33 +90,51 @@ def save_atomically(
     all other files are left alone."""
     target = checked_target(directory, list(contents), head)
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        finish_arrival(target, head)
-        remove_stale_folders(target)
-        writing = Path(tempfile.mkdtemp(prefix=".treetok-writing-", dir=target))
-        try:
-            for name, content in contents.items():
-                with (writing / name).open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-            for tries_left in range(TRIES, -1, -1):
-                try:
-                    writing.rename(target / ARRIVING)
-                    break
-                except OSError as error:
-                    # Another process is saving here: finish its save, then try again.
-                    if not tries_left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                        raise
-                    finish_arrival(target, head)
-        except BaseException:
-            shutil.rmtree(writing, ignore_errors=True)
-            raise
-        finish_arrival(target, head)
-        for name in obsolete:
-            with contextlib.suppress(FileNotFoundError):
-                (target / name).unlink()
+        with made_directory(target):
+            put_files(target, contents, head, obsolete)
     except OSError as error:
         raise TreetokError(f"cannot save to {target}: {error.strerror or error}") from None
     except ValueError as error:
         raise TreetokError(f"cannot save to {str(target)!r}: {error}") from None
+
+
+@contextlib.contextmanager
+def made_directory(directory: Path) -> Iterator[None]:
+    """A directory that is there. If an error leaves it empty, it is removed again, unless it was there before."""
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def put_files(target: Path, contents: Mapping[str, bytes], head: str, obsolete: Iterable[str]) -> None:
+    finish_arrival(target, head)
+    remove_stale_folders(target)
+    writing = Path(tempfile.mkdtemp(prefix=".treetok-writing-", dir=target))
+    try:
+        for name, content in contents.items():
+            with (writing / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for tries_left in range(TRIES, -1, -1):
+            try:
+                writing.rename(target / ARRIVING)
+                break
+            except OSError as error:
+                # Another process is saving here: finish its save, then try again.
+                if not tries_left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                finish_arrival(target, head)
+    except BaseException:
+        shutil.rmtree(writing, ignore_errors=True)
+        raise
+    finish_arrival(target, head)
+    for name in obsolete:
+        with contextlib.suppress(FileNotFoundError):
+            (target / name).unlink()

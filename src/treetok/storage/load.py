@@ -76,6 +76,10 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError):
         is_there = False
     if not is_there:
+        if name in shipped_names():
+            raise TreetokError(
+                f"there is no directory {name}, as a path must be; the shipped tokenizer is the string {name!r}"
+            )
         raise TreetokError(f"no tokenizer {name!r}: neither a directory nor one of {', '.join(shipped_names())}")
     return directory
 
