@@ -12,7 +12,7 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,14 @@ LETTERS, NOT_COUNTED = string.ascii_letters + string.digits, "-"
 # Decoding -> convention -> recall of every word, as written by `written_recalls`.
 Written = dict[str, Any]
 Recalls = dict[str, dict[str, Written]]
+
+
+class FileOfGold(Protocol):
+    """Gold segmentations of any kind."""
+
+    @property
+    def path(self) -> Path:
+        """Where they are."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class ModelScores:
         except (ValueError, TypeError) as error:
             raise TreetokError(f"{path} has no scores of a model: {error}") from None
 
-    def has_gold(self, gold_files: Sequence[GoldFile]) -> bool:
+    def has_gold(self, gold_files: Sequence[FileOfGold]) -> bool:
         return all(self.gold.get(name_of(gold.path), {}).get("sha256") == sha256_of(gold) for gold in gold_files)
 
 
@@ -78,7 +86,7 @@ def file_name(name: str, seed: int) -> str:
     return f"{name}-seed{seed}.json"
 
 
-def sha256_of(gold: GoldFile) -> str:
+def sha256_of(gold: FileOfGold) -> str:
     return hashlib.sha256(gold.path.read_bytes()).hexdigest()
 
 
@@ -99,7 +107,7 @@ def finished_scores(
     seed: int,
     settings: Mapping[str, Any],
     own_settings: Mapping[str, Any],
-    gold_files: Sequence[GoldFile],
+    gold_files: Sequence[FileOfGold],
 ) -> ModelScores | None:
     """The scores of a model on these gold files, if they are in the folder; an error if they are those of a model
     trained in another way."""

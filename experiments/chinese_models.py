@@ -1,0 +1,298 @@
+"""The models of the Chinese experiment: composition models with complete and pruned charts, and the neural PCFG.
+
+All are trained on the same stretches of text (`han_text.py`) for the same number of seconds, each by its own
+schedule. A model that is stopped goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from composition_models import device_name, single_model_trees
+from han_text import running_stretches
+from model_scores import GREEDY_TREES, MBR_TREES
+from neural_pcfg.grammar import GrammarConfig, NeuralGrammar
+from neural_pcfg.training import Trainer as GrammarTrainer
+from neural_pcfg.training import TrainingConfig as GrammarTraining
+from neural_pcfg.training import train as train_grammar
+from neural_pcfg.trees import MbrTrees
+from neural_pcfg.words import CharacterTable, TrainingWords
+from treetok.corpus.counting import texts_of
+from treetok.corpus.word_ids import WordSequence
+from treetok.errors import TreetokError
+from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes
+from treetok.model.decoding import PrunedTrees
+from treetok.model.device import computing_threads, explained_memory_errors, free_memory
+from treetok.model.ensemble import EnsembleMember
+from treetok.model.presets import PRESETS, Preset
+from treetok.model.training.build_trainer import ChartText, assemble_trainer
+from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
+from treetok.model.training.trainer import Trainer, TrainingConfig
+from treetok.pipeline.ahead import Ahead
+from treetok.pipeline.artefacts import BYTES, JSON
+from treetok.pipeline.ensemble import figures_of, member_of, restore
+from treetok.pipeline.run_directory import Made, Run
+from treetok.progress import Progress
+from treetok.sources import TreeSource
+from treetok.stop_signal import stop_signal
+
+CHECKPOINT_SECONDS = 30.0
+TEXT_COLUMN = "text"
+MORPHEMES, MEMBER = "morphemes.json", "member.safetensors"
+# More than any number of seconds allows: the learning rate then goes by time.
+MOST_STEPS = 20_000
+WARMUP = 0.08
+# About 512 characters, the paper's context.
+STRETCHES_PER_SEQUENCE = 64
+# The paper's learning rate of the parser, for which that of our models is multiplied.
+PARSER_LEARNING_RATE = 1e-2
+LEARNING_RATE = 2e-3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all models share.
+
+    longest: of the stretches to train on; longer ones are cut.
+    seconds, steps: training ends when either is reached; 0 is no limit.
+    """
+
+    longest: int = 20
+    seconds: float = 80.0
+    steps: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0 and not self.steps > 0:
+            raise TreetokError("training needs a number of seconds or steps above 0")
+        if self.longest < 2:
+            raise TreetokError(f"stretches of {self.longest} character have no trees")
+
+
+@dataclass(frozen=True)
+class CompositionVariant:
+    """A composition model. Complete charts take memory for every split, so that batches are smaller."""
+
+    chart: str
+    morph_overriding: bool
+    sequences: int
+    preset: Preset
+    morphemes: MorphemeConfig
+
+    def model_preset(self, settings: Settings) -> Preset:
+        objective = dataclasses.replace(self.preset.model.objective, morph_overriding=self.morph_overriding)
+        steps = settings.steps or MOST_STEPS
+        training = TrainingConfig(
+            steps=steps,
+            sequences=self.sequences,
+            words_per_sequence=STRETCHES_PER_SEQUENCE,
+            learning_rate=LEARNING_RATE,
+            parser_learning_rate_factor=PARSER_LEARNING_RATE / LEARNING_RATE,
+            warmup_steps=int(WARMUP * steps),
+            seed=settings.seed,
+        )
+        model = dataclasses.replace(
+            self.preset.model, objective=objective, chart=self.chart, max_word_length=settings.longest
+        )
+        return dataclasses.replace(self.preset, model=model, training=training)
+
+    def own_settings(self, settings: Settings) -> dict[str, Any]:
+        preset = self.model_preset(settings)
+        described = {
+            "model": dataclasses.asdict(preset.model),
+            "training": dataclasses.asdict(preset.training),
+            "morphemes": dataclasses.asdict(self.morphemes),
+        }
+        if self.chart == "pruned":
+            described["parser"] = dataclasses.asdict(PRESETS["paper"].parser)
+        return described
+
+
+@dataclass(frozen=True)
+class GrammarVariant:
+    """The neural PCFG."""
+
+    grammar: GrammarConfig = field(default_factory=GrammarConfig)
+    words_per_step: int = 8192
+
+    def training(self, settings: Settings) -> GrammarTraining:
+        return GrammarTraining(
+            steps=settings.steps,
+            seconds=settings.seconds,
+            words_per_step=self.words_per_step,
+            seed=settings.seed,
+        )
+
+    def own_settings(self, settings: Settings) -> dict[str, Any]:
+        return {
+            "grammar": dataclasses.asdict(self.grammar),
+            "training": dataclasses.asdict(self.training(settings)),
+        }
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """trees: by the way in which they are decoded; figures: of training."""
+
+    trees: dict[str, TreeSource]
+    figures: dict[str, Any]
+
+
+class ChineseTraining:
+    """The text, read when it is first needed, and where models are kept.
+
+    text_sha256: of the files of the text.
+    """
+
+    def __init__(self, text: list[Path], text_sha256: str, settings: Settings, folder: Path, device: str) -> None:
+        self.text, self.text_sha256, self.settings = text, text_sha256, settings
+        self.folder, self.device = folder, device
+        self.progress = Progress(True)
+        self._morphemes: dict[MorphemeConfig, Ahead[MorphemeVocabulary]] = {}
+
+    def train(self, name: str, variant: CompositionVariant | GrammarVariant) -> TrainedModel:
+        if isinstance(variant, GrammarVariant):
+            return self._train_grammar(name, variant)
+        return self._train_composition(name, variant)
+
+    # ---- the text
+
+    @cached_property
+    def sequence(self) -> WordSequence:
+        texts = texts_of(self.text, TEXT_COLUMN, self.progress, "reading stretches")
+        return running_stretches(texts, self.settings.longest)
+
+    @cached_property
+    def chart_text(self) -> ChartText:
+        began = time.monotonic()
+        # Charts of both kinds are of the same substrings.
+        model = dataclasses.replace(PRESETS["fast"].model, max_word_length=self.settings.longest)
+        text = ChartText.of(self.sequence, model)
+        print(f"{len(text.table)} distinct substrings in {time.monotonic() - began:.0f} s", flush=True)
+        return text
+
+    @cached_property
+    def _kernels(self) -> Ahead[None] | None:
+        """The kernels of complete charts, compiled in the background: not to be counted as time of training."""
+        if self.device.startswith("cuda"):
+            # PyTorch comes without Triton on some systems.
+            with suppress(ImportError):
+                from treetok.model.precompile import precompile_kernels
+
+                return Ahead(lambda: precompile_kernels(PRESETS["fast"], self.device))
+        return None
+
+    def _found_morphemes(self, config: MorphemeConfig) -> MorphemeVocabulary:
+        """Found while substrings are tabulated and kernels compiled."""
+        kernels = self._kernels
+        if config not in self._morphemes:
+            counts = self.sequence.counts()
+            self._morphemes[config] = Ahead(lambda: find_morphemes(counts, config))
+            assert self.chart_text
+        if kernels is not None:
+            kernels.wait()
+        return self._morphemes[config].result()
+
+    # ---- composition models
+
+    def _train_composition(self, name: str, variant: CompositionVariant) -> TrainedModel:
+        preset = variant.model_preset(self.settings)
+        identity = {
+            "text": self.text_sha256,
+            "settings": dataclasses.asdict(self.settings),
+            "own_settings": variant.own_settings(self.settings),
+        }
+        run = Run.open(self.folder / name, identity, resume=False, force=True)
+
+        def find() -> Made:
+            found = self._found_morphemes(variant.morphemes)
+            return {MORPHEMES: [found.characters, found.longer]}, {"morphemes": len(found)}
+
+        morphemes = MorphemeVocabulary(*run.stage("morphemes", {}, {MORPHEMES: JSON}, find)[MORPHEMES])
+
+        def train() -> Made:
+            with explained_memory_errors(variant.sequences):
+                trainer = assemble_trainer(
+                    self.chart_text,
+                    preset.model,
+                    preset.training,
+                    morphemes,
+                    self.device,
+                    PRESETS["paper"].parser,
+                )
+                self._run(trainer, run.place("training"), name)
+            per_step = trainer.maker.sequences * trainer.maker.words_per_sequence
+            figures = {
+                **figures_of(trainer),
+                "stretches_seen": trainer.step * per_step,
+                "stretches_in_text": len(self.sequence.numbers),
+                "seconds": round(trainer.seconds_before, 1),
+                "device": device_name(self.device),
+                "morphemes": len(morphemes),
+            }
+            return {MEMBER: member_of(trainer, morphemes).as_bytes()}, figures
+
+        with computing_threads(self.device, None):
+            content = run.stage("training", {}, {MEMBER: BYTES}, train)[MEMBER]
+        free_memory(self.device)
+        record = run.records["training"]
+        member = EnsembleMember.from_bytes(content, MEMBER, self.device)
+        trees = self._trees(member, variant, preset)
+        return TrainedModel(trees, {**record.figures, "peak_memory": record.peak_memory})
+
+    def _trees(self, member: EnsembleMember, variant: CompositionVariant, preset: Preset) -> dict[str, TreeSource]:
+        if variant.chart == "pruned":
+            window, overriding = preset.model.window, variant.morph_overriding
+            return {GREEDY_TREES: PrunedTrees(member, window, self.device, overriding)}
+        return single_model_trees(member, self.device, variant.morph_overriding)
+
+    def _run(self, trainer: Trainer, folder: Path | None, name: str) -> None:
+        restore(folder, lambda place: load_checkpoint(trainer, place))
+        trainer.seconds = self.settings.seconds or math.inf
+        if trainer.seconds_before >= trainer.seconds:
+            return
+        first = trainer.step
+
+        def save(of: Trainer) -> None:
+            if folder is not None:
+                save_checkpoint(of, folder)
+
+        with self.progress.stage(f"training {name}", None, "steps", stoppable=False) as shown:
+            finished = trainer.run(
+                save=save,
+                save_seconds=CHECKPOINT_SECONDS,
+                step_taken=lambda step: shown.at(step - first),
+            )
+        if not finished:
+            raise TreetokError(f"stopped at step {trainer.step} of {name}: the same command continues from there")
+
+    # ---- the grammar
+
+    def _train_grammar(self, name: str, variant: GrammarVariant) -> TrainedModel:
+        counts = self.sequence.counts()
+        words, characters = TrainingWords(counts, self.settings.longest), CharacterTable.of_words(counts)
+        torch.manual_seed(self.settings.seed)
+        grammar = NeuralGrammar(variant.grammar, len(characters))
+        trainer = GrammarTrainer(grammar, words, characters, variant.training(self.settings), self.device)
+        with stop_signal() as stopped, computing_threads(self.device, None):
+            self.progress.is_stopping = stopped.is_set
+            train_grammar(trainer, self.folder / name, self.progress, CHECKPOINT_SECONDS)
+        self.progress.is_stopping = lambda: False
+        figures = {
+            "steps": trainer.step,
+            "stretches_seen": trainer.step * variant.words_per_step,
+            "seconds": round(trainer.seconds, 1),
+            "stretches_in_text": len(self.sequence.numbers),
+            "device": device_name(self.device),
+            "nats_per_stretch": round(trainer.mean_loss(), 3),
+        }
+        return TrainedModel({MBR_TREES: MbrTrees(grammar, characters, self.device)}, figures)

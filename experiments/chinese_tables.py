@@ -1,0 +1,155 @@
+"""The tables of the Chinese experiment, made of scores alone (`model_scores.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from model_scores import ModelScores, without_empty_columns
+from treetok.evaluate.bootstrap import interval
+from treetok.evaluate.metrics.measurement import Measurement
+from treetok.evaluate.report import percent, percent_with_interval
+from word_boundaries import (
+    ANYWHERE,
+    BETWEEN_HAN,
+    CONVENTIONS,
+    POSITIONS,
+    boundary_scores,
+    mean_recall,
+    pooled_recall,
+    read_rows,
+)
+
+TREES = {
+    "complete": "complete charts",
+    "complete-no-overriding": "complete charts, without MorphOverriding",
+    "pruned": "pruned charts",
+    "pruned-no-overriding": "pruned charts, without MorphOverriding",
+    "pcfg": "neural PCFG",
+    "left-branching": "left-branching",
+    "right-branching": "right-branching",
+    "balanced": "balanced",
+    "random": "random, mean of 10",
+}
+# After TreeTok.
+OTHER_TOKENIZERS = {
+    "bpe": "BPE",
+    "unigram": "Unigram",
+    "characters": "one per character",
+    "stretches": "one per stretch",
+}
+# Of a treebank that is not free, and by a convention that is not described.
+PAPER = {"pruned-no-overriding": "99.24", "pcfg": "74.26"}
+
+Table = dict[str, Any]
+
+
+def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
+    """One table for each gold file, that of the test first."""
+    for gold, facts in gold_files(scores):
+        rows = []
+        words: dict[str, float] = {}
+        for of_one in in_order(scores, TREES):
+            for decoding, written in of_one.gold.get(gold, {"rows": {}})["rows"].items():
+                row = {"trees": TREES[of_one.name], "decoding": decoding}
+                for convention in CONVENTIONS:
+                    table = read_rows(written[convention])
+                    words[convention] = table[:, 1].sum()
+                    row[convention] = figure(pooled_recall(table))
+                    row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
+                rows.append({**row, "paper": PAPER.get(of_one.name, "-")})
+        counted = ", ".join(f"{count:.0f} {convention}" for convention, count in words.items())
+        title = f"words that are spans of trees, {titled(gold, facts)}; inside stretches {counted}"
+        yield {"title": title, "grid": grid_of(rows)}
+
+
+def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
+    for gold, facts in gold_files(scores):
+        for positions in POSITIONS:
+            rows = []
+            for of_one in in_order(scores, OTHER_TOKENIZERS):
+                if gold not in of_one.gold:
+                    continue
+                written = of_one.gold[gold]["rows"]
+                found = boundary_scores(read_rows(written[positions]))
+                # One more token than boundaries.
+                tokens = (read_rows(written[ANYWHERE])[:, 1] + 1).sum()
+                rows.append(
+                    {
+                        "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
+                        "|V|": str(of_one.training["entries"] or "-"),
+                        "P": figure(found.precision),
+                        "R": figure(found.recall),
+                        "F1": figure(found.f1),
+                        "F1, mean over sentences": figure(found.mean_f1),
+                        "characters/token": f"{facts['characters'] / tokens:.3f}",
+                    }
+                )
+            yield {"title": f"boundaries {positions}, {titled(gold, facts)}", "grid": grid_of(rows)}
+
+
+def gold_files(scores: Sequence[ModelScores]) -> list[tuple[str, dict[str, Any]]]:
+    """The gold files by name, that of the test first."""
+    found = {name: entry for of_one in scores for name, entry in of_one.gold.items()}
+    return sorted(found.items(), key=lambda item: item[1]["role"] != "test")
+
+
+def in_order(scores: Sequence[ModelScores], labels: Mapping[str, str]) -> list[ModelScores]:
+    """In the order of the labels; those without one come first."""
+    places = {name: place for place, name in enumerate(labels)}
+    return sorted(scores, key=lambda of_one: places.get(of_one.name, -1))
+
+
+def titled(gold: str, facts: dict[str, Any]) -> str:
+    return f"{gold} ({facts['role']}): {facts['sentences']} sentences, {facts['words']} words"
+
+
+def grid_of(rows: Sequence[dict[str, str]]) -> list[list[str]]:
+    return without_empty_columns([list(rows[0]), *(list(row.values()) for row in rows)])
+
+
+def figure(measurement: Measurement) -> str:
+    """In %, with an interval; a dash where there is nothing to measure."""
+    if np.isnan(measurement.value):
+        return "-"
+    found = interval(measurement)
+    # A resample without anything to measure has no value.
+    return percent(found) if np.isnan([found.low, found.high]).any() else percent_with_interval(found)
+
+
+def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dict[str, str]:
+    notes = {
+        "trees": "over stretches of Han characters, also where they are longer than those of training. A word is"
+        " found if it is a span of the tree; in %, of all words and as the mean over sentences, with 95 %"
+        " intervals over sentences. Words that are not inside a stretch (punctuation, numbers, 20万) are left out",
+        "conventions": "all words: single characters are leaves of every tree and always found; words of 2+: words"
+        " of two or more characters, of which those that are a whole stretch are its root and always found; inner"
+        " words: without these, as in the paper's other columns",
+        "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
+        " has no figure there",
+    }
+    trained = [of_one for of_one in in_order(trees, TREES) if "steps" in of_one.training]
+    if trained:
+        first = trained[0]
+        notes |= {
+            "text": f"{first.training['stretches_in_text']} stretches of up to {first.settings['longest']}"
+            f" characters, SHA-256 {first.settings['text'][:16]}",
+            "training": "; ".join(map(described, trained)),
+            "device": ", ".join(sorted({of_one.training["device"] for of_one in trained})),
+            "versions": ", ".join(f"{name} {version}" for name, version in first.versions.items()),
+        }
+    if tokens:
+        notes["tokens"] = (
+            f"profile lossless, which cuts stretches after every 8 characters. {BETWEEN_HAN}: boundaries inside"
+            " stretches; elsewhere they are easy to find"
+        )
+    return notes
+
+
+def described(scores: ModelScores) -> str:
+    """How long a model was trained, and on how much text."""
+    of_one = scores.training
+    passes = of_one["stretches_seen"] / of_one["stretches_in_text"]
+    return f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"

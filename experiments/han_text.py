@@ -1,0 +1,109 @@
+"""Chinese text as stretches of Han characters, the strings that trees are built over.
+
+Chinese has no spaces. The profiles of TreeTok cut it after every character or every 8, which no tree can undo, so
+the text is divided here: at punctuation, spaces and all other characters that are not Han. A stretch is often a
+clause.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+import regex
+
+from treetok.corpus.word_ids import WordSequence
+from treetok.errors import TreetokError
+
+HAN = regex.compile(r"\p{Script=Han}+")
+
+Span = tuple[int, int]
+
+
+def stretches(text: str) -> list[str]:
+    """
+    >>> stretches("早年事迹不详。咸通九年（868年）")
+    ['早年事迹不详', '咸通九年', '年']
+    """
+    found: list[str] = HAN.findall(text)
+    return found
+
+
+def cut(stretch: str, longest: int) -> Iterator[str]:
+    """As few parts as possible of at most `longest` characters, and of equal length but for one character.
+
+    >>> list(cut("一二三四五六七", longest=5)), list(cut("一二", longest=5))
+    (['一二三四', '五六七'], ['一二'])
+    """
+    parts = -(-len(stretch) // longest)
+    shortest, longer = divmod(len(stretch), parts)
+    lengths = [shortest + 1] * longer + [shortest] * (parts - longer)
+    for start, end in pairwise(accumulate(lengths, initial=0)):
+        yield stretch[start:end]
+
+
+def running_stretches(texts: Iterable[str], longest: int) -> WordSequence:
+    """All stretches of a text in order, cut where they are longer than a model can take.
+
+    >>> sequence = running_stretches(["他说：他来", "了"], longest=20)
+    >>> sequence.words, sequence.numbers.tolist()
+    (['他说', '他来', '了'], [0, 1, 2])
+    """
+    numbers: dict[str, int] = {}
+    sequence = array("i")
+    for text in texts:
+        for stretch in stretches(text):
+            for part in cut(stretch, longest):
+                sequence.append(numbers.setdefault(part, len(numbers)))
+    return WordSequence(list(numbers), np.array(sequence, dtype=np.int32))
+
+
+@dataclass(frozen=True)
+class GoldSentence:
+    """A sentence, and the words it consists of."""
+
+    text: str
+    words: tuple[str, ...]
+
+    @cached_property
+    def word_spans(self) -> list[Span]:
+        return list(pairwise(accumulate(map(len, self.words), initial=0)))
+
+    @cached_property
+    def stretch_spans(self) -> list[Span]:
+        return [match.span() for match in HAN.finditer(self.text)]
+
+
+@dataclass(frozen=True)
+class SentenceFile:
+    path: Path
+    sentences: list[GoldSentence]
+
+    @cached_property
+    def stretches(self) -> list[str]:
+        """The distinct stretches of all sentences."""
+        found = (sentence.text[start:end] for sentence in self.sentences for start, end in sentence.stretch_spans)
+        return list(dict.fromkeys(found))
+
+
+def read_sentences(path: Path) -> SentenceFile:
+    """Read lines "sentence TAB its words, separated by spaces"."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+    sentences = []
+    for number, line in enumerate(lines, start=1):
+        text, _, words = line.partition("\t")
+        sentence = GoldSentence(text, tuple(words.split(" ")))
+        if not text or "".join(sentence.words) != text:
+            raise TreetokError(f"{path}, line {number}: the words do not join to the sentence")
+        sentences.append(sentence)
+    if not sentences:
+        raise TreetokError(f"{path} has no sentences")
+    return SentenceFile(path, sentences)
