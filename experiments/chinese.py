@@ -256,7 +256,7 @@ def score_tokenizers(options: argparse.Namespace, gold: Gold, folder: Path) -> N
     for name, tokens in TRIVIAL_TOKENS.items():
         save_tokens(folder, name, {}, token_entries(gold, tokens))
     for model in load_tokenizers(options.model):
-        save_tokens(folder, model.name, {}, token_entries(gold, tokens_by(model)), model.vocabulary_size)
+        save_tokenizer(folder, model.name, {}, gold, model)
     wanted = [name for name in options.against.split(",") if name]
     if not wanted:
         return
@@ -271,8 +271,18 @@ def score_tokenizers(options: argparse.Namespace, gold: Gold, folder: Path) -> N
             [], missing, options.text, vocab_size=options.vocab_size, profile=PROFILE, progress=Progress(True)
         ).baselines
         for name, baseline in zip(missing, baselines, strict=True):
-            entries = token_entries(gold, tokens_by(baseline))
-            save_tokens(folder, name, settings[name], entries, baseline.vocabulary_size)
+            save_tokenizer(folder, name, settings[name], gold, baseline)
+
+
+def save_tokenizer(
+    folder: Path, name: str, own_settings: dict[str, Any], gold: Gold, tokenizer: EvalTokenizer
+) -> None:
+    entries = token_entries(gold, tokens_by(tokenizer))
+    for file in gold.values():
+        # A piece may be several tokens: the bytes of a character.
+        tokens = sum(len(tokenizer.tokenize(sentence.text)) for sentence in file.sentences)
+        entries[name_of(file.path)]["tokens"] = tokens
+    save_tokens(folder, name, own_settings, entries, tokenizer.vocabulary_size)
 
 
 def save_tokens(
@@ -293,13 +303,17 @@ def tokens_by(tokenizer: EvalTokenizer) -> Callable[[GoldSentence], list[str]]:
     return tokens
 
 
-def token_entries(gold: Gold, tokens: Callable[[GoldSentence], list[str]]) -> dict[str, Any]:
+def token_entries(gold: Gold, tokens_of: Callable[[GoldSentence], list[str]]) -> dict[str, Any]:
     """What a file of scores says of each gold file: rows of `boundaries_found` by kind of position."""
     entries = {}
     for role, file in gold.items():
-        rows = boundaries_found(file.sentences, [tokens(sentence) for sentence in file.sentences])
-        written = {positions: written_rows(of_kind) for positions, of_kind in rows.items()}
-        entries[name_of(file.path)] = {**facts_of(role, file), "rows": written}
+        tokens = [tokens_of(sentence) for sentence in file.sentences]
+        rows = boundaries_found(file.sentences, tokens)
+        entries[name_of(file.path)] = {
+            **facts_of(role, file),
+            "tokens": sum(map(len, tokens)),
+            "rows": {positions: written_rows(of_kind) for positions, of_kind in rows.items()},
+        }
     return entries
 
 

@@ -12,7 +12,6 @@ from treetok.evaluate.bootstrap import interval
 from treetok.evaluate.metrics.measurement import Measurement
 from treetok.evaluate.report import percent, percent_with_interval
 from word_boundaries import (
-    ANYWHERE,
     BETWEEN_HAN,
     CONVENTIONS,
     POSITIONS,
@@ -72,10 +71,8 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
             for of_one in in_order(scores, OTHER_TOKENIZERS):
                 if gold not in of_one.gold:
                     continue
-                written = of_one.gold[gold]["rows"]
-                found = boundary_scores(read_rows(written[positions]))
-                # One more token than boundaries.
-                tokens = (read_rows(written[ANYWHERE])[:, 1] + 1).sum()
+                entry = of_one.gold[gold]
+                found = boundary_scores(read_rows(entry["rows"][positions]))
                 rows.append(
                     {
                         "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
@@ -84,7 +81,7 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
                         "R": figure(found.recall),
                         "F1": figure(found.f1),
                         "F1, mean over sentences": figure(found.mean_f1),
-                        "characters/token": f"{facts['characters'] / tokens:.3f}",
+                        "characters/token": f"{entry['characters'] / entry['tokens']:.3f}",
                     }
                 )
             yield {"title": f"boundaries {positions}, {titled(gold, facts)}", "grid": grid_of(rows)}
