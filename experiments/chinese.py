@@ -153,9 +153,9 @@ def use_sample(options: argparse.Namespace) -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
         text = options.folder / "sample.txt"
         text.write_text("\n".join(s.text for s in read_sentences(SAMPLE).sentences) + "\n", encoding="utf-8")
-        options.text = [text]
+        options.text, options.morphemes = [text], 400
     options.seconds, options.steps = 0.0, options.steps or 4
-    options.morphemes, options.sequences, options.longest = 400, 2, min(options.longest, 8)
+    options.sequences, options.longest = 2, min(options.longest, 8)
     options.vocab_size = min(options.vocab_size, 900)
 
 

@@ -200,7 +200,14 @@ class ChineseTraining:
             assert self.chart_text
         if kernels is not None:
             kernels.wait()
-        return self._morphemes[config].result()
+        found = self._morphemes[config].result()
+        if not found.longer:
+            # MorphOverriding would change nothing.
+            raise TreetokError(
+                f"of {config.size} morphemes, none is longer than a character: the text has"
+                f" {len(found.characters)} characters that are morphemes, too"
+            )
+        return found
 
     # ---- composition models
 

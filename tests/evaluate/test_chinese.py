@@ -469,6 +469,9 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     ):
         with pytest.raises(TreetokError, match=message):
             call(monkeypatch, *out, *arguments)
+    few = ["--quick", text, "--morphemes", "20", "--folder", tmp_path / "few"]
+    with pytest.raises(TreetokError, match="of 20 morphemes, none is longer than a character"):
+        call(monkeypatch, *out, *few)
     shared = ["--quick", "--folder", at_once / "build", "--out", at_once / "chinese.json"]
     with pytest.raises(TreetokError, match="is of another training: steps: 4 there"):
         call(monkeypatch, *shared, "--steps", "5")
