@@ -159,7 +159,8 @@ def one_token_per_stretch(sentence: GoldSentence) -> list[str]:
     >>> one_token_per_stretch(GoldSentence("他来了。20万元", ("他来了。20万元",)))
     ['他来了', '。', '2', '0', '万元']
     """
-    tokens, end_before = [], 0
+    tokens: list[str] = []
+    end_before = 0
     for start, end in [*sentence.stretch_spans, (len(sentence.text),) * 2]:
         tokens += sentence.text[end_before:start]
         tokens += [sentence.text[start:end]] if start < end else []
