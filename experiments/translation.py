@@ -113,7 +113,7 @@ def parsed_options() -> argparse.Namespace:
     model.add_argument("--heads", type=int, default=4)
     model.add_argument("--feed-forward", type=int, default=1024)
     model.add_argument("--dropout", type=float, default=0.3)
-    model.add_argument("--epochs", type=int, default=24, help="passes over the training pairs (default: 24)")
+    model.add_argument("--epochs", type=int, default=20, help="passes over the training pairs (default: 20)")
     model.add_argument("--bytes-per-step", type=int, default=120_000, help="of both languages")
     model.add_argument("--learning-rate", type=float, default=1e-3)
     model.add_argument("--beam", type=int, default=4, help="width of beam search (default: 4)")

@@ -40,7 +40,7 @@ class TrainingConfig:
     warm_up: share of the steps in which the learning rate rises.
     """
 
-    epochs: int = 24
+    epochs: int = 20
     bytes_per_step: int = 120_000
     learning_rate: float = 1e-3
     warm_up: float = 0.08
