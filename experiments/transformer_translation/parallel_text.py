@@ -153,7 +153,7 @@ class HeldOutPairs:
     def resemblance(self, pair: Pair) -> str | None:
         """What a pair has in common with those held out, in one language or both; None is nothing."""
         if any(held_out.has(sentence) for held_out, sentence in zip(self._sides, pair, strict=True)):
-            return "with the words of a development or test sentence"
+            return "with the same words as a development or test sentence"
         if any(held_out.has_similar(sentence) for held_out, sentence in zip(self._sides, pair, strict=True)):
-            return "that share half or more of their sequences of four words with one"
+            return "sharing half or more of all sequences of four words with a development or test sentence"
         return None
