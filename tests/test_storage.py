@@ -408,3 +408,23 @@ def test_numbers_lie_at_addresses_of_their_size(spaces):
     content = len(header).to_bytes(8, "little") + header + np.arange(2, dtype="<u8").tobytes()
     array = read_tensors(memoryview(content))["x"]
     assert array.flags.aligned and array.tolist() == [0, 1]
+
+
+def test_files_are_checked_where_there_are_no_threads(lossless, tmp_path, monkeypatch):
+    def no_threads(thread):
+        raise RuntimeError("can't start new thread")
+
+    lossless.save(tmp_path / "saved")
+    monkeypatch.setattr("threading.Thread.start", no_threads)
+    assert TreeTokenizer.load(tmp_path / "saved") == lossless
+    vocabulary = tmp_path / "saved" / "vocab.tsv"
+    vocabulary.write_bytes(vocabulary.read_bytes().replace(b"e", b"f", 1))
+    with pytest.raises(TreetokError, match=r"vocab.tsv is damaged: its checksum does not match"):
+        TreeTokenizer.load(tmp_path / "saved")
+
+
+def test_a_checksum_that_was_not_computed_does_not_pass(lossless, tmp_path, monkeypatch):
+    lossless.save(tmp_path / "saved")
+    monkeypatch.setattr("treetok.storage.load.Checksums.run", lambda self: None)
+    with pytest.raises(TreetokError, match="its checksum does not match"):
+        TreeTokenizer.load(tmp_path / "saved")

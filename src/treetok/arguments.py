@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -51,23 +50,6 @@ def integers_for(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     if kind.kind not in "iu" or np.iinfo(kind).max < vocab_size - 1:
         raise TreetokError(f"ids below {vocab_size} need a type such as int64, int32 or uint32, not {dtype}")
     return kind
-
-
-def as_kind(ids: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Ids of uint32 as integers of another type. They are below 2**31, so that nothing is copied for int32."""
-    return ids.view(kind) if kind == np.int32 else ids.astype(kind, copy=False)
-
-
-def flattened(lists: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-    """Lists of ids as one array, and where each begins in it.
-
-    >>> ids, offsets = flattened([[5, 7], [], [9]])
-    >>> ids.tolist(), offsets.tolist()
-    ([5, 7, 9], [0, 2, 2, 3])
-    """
-    offsets = np.zeros(len(lists) + 1, dtype=np.uint64)
-    np.cumsum([len(ids) for ids in lists], out=offsets[1:])
-    return np.fromiter(chain.from_iterable(lists), dtype=np.uint32, count=int(offsets[-1])), offsets
 
 
 def explained(error: Exception, text: object) -> TreetokError:

@@ -12,13 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.arguments import (
-    as_kind,
     checked_dropout,
     checked_seed,
     checked_threads,
     explained,
     explained_in_batch,
-    flattened,
     integers_for,
 )
 from treetok.count_files import TextCounts, count_files
@@ -35,6 +33,7 @@ from treetok.encode_files import (
 )
 from treetok.encoding import Encoding, FlatEncoding
 from treetok.errors import TreetokError
+from treetok.id_arrays import as_kind, flattened
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder, Specials
