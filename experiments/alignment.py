@@ -12,6 +12,7 @@ from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tr
 from result_files import report_comparison
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
+from treetok.corpus.sharded import CountedWords
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.interface import NamedTreeTokenizer
@@ -43,7 +44,7 @@ def main() -> None:
     with progress.stage("building vocabularies", len(vocabularies), "vocabularies") as stage:
         for number, (name, choice) in enumerate(vocabularies.items(), start=1):
             tokenizer = TreeTokenizer.train(
-                lineup.word_counts,
+                CountedWords(lineup.word_counts),
                 options.vocab_size,
                 model,
                 model.profile,

@@ -18,6 +18,7 @@ from lineup_options import add_gold, add_text, add_title, lineup_of, lineup_pars
 from result_files import report_comparison
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
+from treetok.corpus.sharded import CountedWords
 from treetok.errors import TreetokError
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
@@ -70,7 +71,7 @@ class Vocabularies:
 
     def length_at(self, alignment: float) -> int:
         tokenizer = TreeTokenizer.train(
-            self.word_counts,
+            CountedWords(self.word_counts),
             self.size,
             self.model,
             self.model.profile,

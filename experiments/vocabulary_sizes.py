@@ -20,6 +20,7 @@ from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tr
 from result_files import report_tables
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
+from treetok.corpus.sharded import CountedWords
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines.subword import train_baseline
 from treetok.evaluate.bootstrap import Figure
@@ -100,7 +101,7 @@ def shared_options(model: TreeTokenizer) -> dict[str, Any]:
 def resized(model: TreeTokenizer, word_counts: dict[str, int], size: int) -> TreeTokenizer:
     """A tokenizer with the trees and options of another, and a vocabulary of another size."""
     return TreeTokenizer.train(
-        word_counts,
+        CountedWords(word_counts),
         size,
         model,
         model.profile,

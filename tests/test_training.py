@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
+from treetok.corpus import count_words
+from treetok.corpus.sharded import CountedWords
 from treetok.pipeline.vocabulary import could_be_a_piece
-from treetok.text import VERSIONS
+from treetok.text import VERSIONS, profile_named
 from treetok.vocabulary import build_vocabulary, weights
 
 
@@ -41,6 +43,25 @@ def test_paths_texts_and_counts_agree(sample_text):
     texts = [path.read_text(encoding="utf-8") for path in SAMPLE_FILES]
     assert train((text for text in texts), profile="uncased").state.entries == from_files
     assert train(Counter(sample_text.split()), profile="uncased").state.entries == from_files
+
+
+def test_words_counted_before_are_those_of_the_text(tmp_path):
+    """With and without a space in front, which bare words always get."""
+    texts = ["reader (reader) rereader, x=reader; the reader reads\n  the book.\n\n"] * 3
+    counts = count_words(texts, profile_named("lossless")).counts()
+    assert counts["reader"] == 9 and counts[" reader"] == 3
+    from_text, from_counts, from_words = (
+        TreeTokenizer.train(corpus, 300, "counts", progress=False)
+        for corpus in (texts, CountedWords(counts), counts)
+    )
+    from_text.save(tmp_path / "text")
+    from_counts.save(tmp_path / "counts")
+    assert (tmp_path / "text/vocab.tsv").read_bytes() == (tmp_path / "counts/vocab.tsv").read_bytes()
+    assert from_words.settings["distinct_words"] < from_counts.settings["distinct_words"]
+    other = TreeTokenizer.train(CountedWords({**counts, "reads": 1}), 300, "counts", progress=False)
+    assert other.settings["text_sha256"] != from_counts.settings["text_sha256"]
+    with pytest.raises(TreetokError, match="learned from running text, not from word counts"):
+        TreeTokenizer.train(CountedWords(counts), 300, "neural", preset="tiny", device="cpu", progress=False)
 
 
 def test_any_object_with_split_scores_is_a_source(tmp_path, sample_text):

@@ -24,6 +24,7 @@ from transformer_translation.subwords import (
 )
 from treetok import TreeTokenizer
 from treetok.corpus import count_words
+from treetok.corpus.sharded import CountedWords
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 from treetok.text import profile_named
@@ -92,7 +93,7 @@ def train_subwords(sets: PairSets, options: argparse.Namespace) -> dict[tuple[st
         )
         trained[language, "bpe"] = BpeSubwords.train(counts, options.vocab_size)
         trained[language, "treetok"] = TreeTokenizer.train(
-            counts,
+            CountedWords(counts),
             options.vocab_size,
             options.english_trees if language == "en" else options.german_trees,
             PROFILE,

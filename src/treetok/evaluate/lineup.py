@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from treetok.corpus import count_words
+from treetok.corpus.sharded import CountedWords
 from treetok.errors import TreetokError, TreetokWarning, whole_number
 from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE, TOP_DOWN
 from treetok.evaluate.baselines.pre_tokenized import (
@@ -198,7 +199,7 @@ def top_down_variants(models: Sequence[EvalTokenizer]) -> list[NamedTreeTokenize
 
 def train_treetok_on_counts(counts: dict[str, int], vocab_size: int, profile: Profile) -> NamedTreeTokenizer:
     tokenizer = TreeTokenizer.train(
-        counts, vocab_size, "counts", profile.name, profile_version=profile.version, progress=False
+        CountedWords(counts), vocab_size, "counts", profile.name, profile_version=profile.version, progress=False
     )
     return NamedTreeTokenizer(tokenizer, "TreeTok, trees from counts")
 
