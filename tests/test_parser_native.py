@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from test_parser_storage import CHARACTERS, MORPHEMES, WORDS, random_parser, rounded
 from treetok import TreeTokenizer
+from treetok.pipeline.vocabulary import without_redundant_words
 from treetok.sources.parser import ParserTrees
 from treetok.sources.parser_layers import LARGEST_EXACT, Linear, Norm, gelu, power_of_two, quantized
+from treetok.sources.tree_agreement import tree_agreement
 from treetok.text.word_limit import LONGEST_WORD
 
 try:
@@ -186,3 +188,19 @@ def test_norm_is_that_of_exact_numbers():
     expected = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5) * weight + bias
     np.testing.assert_allclose(Norm(weight, bias)(x), expected, atol=5e-3)
     np.testing.assert_array_equal(Norm(weight, bias)(np.zeros_like(x)), np.tile(bias, (50, 1)))
+
+
+@needs_core
+def test_training_asks_the_native_parser(monkeypatch):
+    """For the lexicon and the agreement of trees, which are of hundreds of thousands of words."""
+    parser = rounded(random_parser())
+    words = [word for word in WORDS if 3 <= len(word) <= LONGEST_WORD]
+    scores = dict(zip(words, parser.split_scores(words), strict=True))
+    others = {**scores, words[-1]: -scores[words[-1]]}
+    monkeypatch.setattr(ParserTrees, "split_scores", lambda self, words: pytest.fail("numpy was asked"))
+    rare = dict.fromkeys(words, 1)
+    assert without_redundant_words(words, scores, rare, parser, threads=2) == []
+    assert without_redundant_words(words, others, rare, parser, threads=2) == [words[-1]]
+    assert without_redundant_words(words, scores, {}, parser) == []
+    assert tree_agreement(parser, scores, words).whole_tree == 1
+    assert tree_agreement(parser, others, words).whole_tree < 1

@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass, field
 
 from treetok.errors import TreetokError
+from treetok.native import why_not_native
 
 # The cost of the stages after training, relative to training one member of the ensemble.
 DECODING_PER_MEMBER, DISTILLATION = 0.25, 1.0
-# Choosing the vocabulary takes about as long as counting words.
-VOCABULARY_PER_COUNTING = 1.2
+# For the lexicon and the vocabulary, for each distinct word; without the native core, the parser is slower.
+SECONDS_PER_WORD, SECONDS_PER_WORD_WITHOUT_CORE = 2e-4, 5e-4
 # The share of the budget for a stage that starts when nothing is left.
 SMALLEST_SHARE = 0.03
 
@@ -24,7 +25,7 @@ class Budget:
     began: float = field(default_factory=time.monotonic)
     members: int = 0
     members_left: int = 0
-    counting_seconds: float = 0.0
+    distinct_words: int = 0
     # Training time of the last member that was trained from start to finish in this run.
     member_seconds: float | None = None
     is_distilled: bool = False
@@ -34,8 +35,9 @@ class Budget:
         return math.inf if self.minutes is None else 60 * self.minutes - (time.monotonic() - self.began)
 
     def tail(self) -> float:
-        """Seconds reserved for choosing the vocabulary and saving the tokenizer."""
-        return VOCABULARY_PER_COUNTING * self.counting_seconds + 2.0
+        """Seconds reserved for the lexicon, choosing the vocabulary and saving the tokenizer."""
+        per_word = SECONDS_PER_WORD if why_not_native() is None else SECONDS_PER_WORD_WITHOUT_CORE
+        return per_word * self.distinct_words + 2.0
 
     def _parts_left(self) -> float:
         """The work left before the vocabulary, in units of training one member."""

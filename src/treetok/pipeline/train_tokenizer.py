@@ -145,7 +145,7 @@ def train_neural(
     run = Run.open(directory, identity, resume, is_first_process(), force)
     with nullcontext() if "words" in run.records else neural.compiling_kernels():
         text = count_text(items, options, run, progress, neural.preset.max_words)
-    budget.counting_seconds = run.records["words"].seconds
+    budget.distinct_words = len(text.counts)
     words = frequent_words(text.counts, options.min_word_count)
     # Fail before hours of training rather than after.
     make_room(options, words)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from treetok.lexicon import Lexicon
 from treetok.markers import MARKERS, Marker
 from treetok.pipeline.options import TrainOptions
 from treetok.progress import Progress
-from treetok.sources import TreeSource, scores_of_words
+from treetok.sources import TreeSource, scores_of_words, split_scores
 from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles, default_roles
 from treetok.text import Profile
 from treetok.token_table import UNKNOWN, Entry, base_entries
@@ -232,7 +233,7 @@ def without_redundant_words(
     batches = [rare[start : start + WORDS_PER_THREAD] for start in range(0, len(rare), WORDS_PER_THREAD)]
     # The scores of a word depend on nothing but the word, so that threads change nothing but the time.
     with ThreadPoolExecutor(threads) as pool:
-        of_batches = list(pool.map(parser.split_scores, batches))
+        of_batches = list(pool.map(partial(split_scores, parser), batches))
     of_parser = batch_split_depths([of_word for of_batch in of_batches for of_word in of_batch])
     of_words = batch_split_depths([scores[word] for word in rare])
     ends = accumulate((len(word) - 1 for word in rare), initial=0)

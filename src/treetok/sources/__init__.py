@@ -14,7 +14,7 @@ from treetok.sources.ngram_counts import CountTrees
 from treetok.sources.parser import ParserTrees
 from treetok.text.word_limit import LONGEST_WORD
 
-__all__ = ["CountTrees", "ParserTrees", "TreeSource", "scores_of_words"]
+__all__ = ["CountTrees", "ParserTrees", "TreeSource", "scores_of_words", "split_scores"]
 
 
 @runtime_checkable
@@ -27,7 +27,7 @@ class TreeSource(Protocol):
 
 def split_scores(source: TreeSource, words: Sequence[str]) -> Sequence[Any]:
     """What the source says, from the native core where it knows the source: the same numbers, sooner."""
-    are_short = max(map(len, words)) <= LONGEST_WORD
+    are_short = max(map(len, words), default=0) <= LONGEST_WORD
     if isinstance(source, ParserTrees) and are_short and why_not_native() is None:
         # Scores that are not finite are refused; the source itself returns them, for the error to name the word.
         with contextlib.suppress(ValueError):

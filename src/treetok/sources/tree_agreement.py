@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treetok.segment import Segmenter
-from treetok.sources import TreeSource
+from treetok.sources import TreeSource, split_scores
 from treetok.tree import split_depths, with_leading_space
 
 # Words of one or two letters have only one possible tree.
@@ -32,13 +32,13 @@ def scores_of_teacher(teacher: Teacher, words: Sequence[str]) -> Sequence[Any]:
         return [teacher[word] for word in words]
     scores: list[Any] = []
     for start in range(0, len(words), WORDS_PER_BATCH):
-        scores += teacher.split_scores(words[start : start + WORDS_PER_BATCH])
+        scores += split_scores(teacher, words[start : start + WORDS_PER_BATCH])
     return scores
 
 
 def tree_agreement(parser: TreeSource, teacher: Teacher, words: Sequence[str]) -> Agreement:
     words = [word for word in words if len(word) >= SHORTEST_WORD]
-    pairs = zip(parser.split_scores(words), scores_of_teacher(teacher, words), strict=True)
+    pairs = zip(split_scores(parser, words), scores_of_teacher(teacher, words), strict=True)
     same = sum(split_depths(one) == split_depths(other) for one, other in pairs)
     return Agreement(same / max(len(words), 1), len(words))
 
@@ -59,5 +59,5 @@ def segmentation_agreement(
         form = in_running_text(word)
         return segmenter.cut(form, with_leading_space(scores) if len(form) > len(word) else scores)
 
-    pairs = zip(words, parser.split_scores(words), scores_of_teacher(teacher, words), strict=True)
+    pairs = zip(words, split_scores(parser, words), scores_of_teacher(teacher, words), strict=True)
     return sum(segment(word, a) == segment(word, b) for word, a, b in pairs) / max(len(words), 1)
