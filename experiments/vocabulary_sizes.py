@@ -179,7 +179,7 @@ def draw(target: Path, measured: dict[str, dict[int, Measured]], sizes: Sequence
     rows = -(-len(panels) // columns)
     with rc_context(STYLE):
         picture = Picture(figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained")
-        places = picture.subplots(rows, columns, squeeze=False).flat
+        places = list(picture.subplots(rows, columns, squeeze=False).flat)
         for axes, (table, score) in zip(places, panels, strict=False):
             for name, of_sizes in measured.items():
                 values = [shown(score, of_sizes[size][table][score].value) for size in sizes]
@@ -192,7 +192,7 @@ def draw(target: Path, measured: dict[str, dict[int, Measured]], sizes: Sequence
             axes.set_ylabel(SCORES[score])
             axes.grid(alpha=0.3)
             axes.legend(frameon=False)
-        for axes in places:
+        for axes in places[len(panels) :]:
             axes.set_axis_off()
         target.parent.mkdir(parents=True, exist_ok=True)
         picture.savefig(target, format="svg", metadata={"Date": None})
