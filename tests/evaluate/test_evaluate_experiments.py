@@ -316,3 +316,19 @@ def test_vocabularies_of_several_sizes(folder):
     run("vocabulary_sizes.py", *shared, *gold, *text, "--sizes", "400,500", "--out", folder / "sizes.json")
     again = result(folder, "sizes")["tables"][0]["grid"]
     assert any("12.3" in cell for row in again for cell in row)
+
+
+def test_figures_beside_those_of_the_paper(tmp_path):
+    run("beside_the_paper.py", ROOT / "results", "--out", tmp_path / "beside.json")
+    tables = {table["title"].split(":")[0]: table["grid"] for table in result(tmp_path, "beside")["tables"]}
+    assert list(tables) == ["Table 1", "Table 2", "Table 3, Morpho", "Table 3, Compound", "Table 3, Chinese"]
+    accuracies = json.loads((ROOT / "results/table1.json").read_text(encoding="utf-8"))["comparison"]["tables"][0]
+    ours = accuracies["rows"]["TreeTok en-uncased"]["accuracy"]["value"]
+    assert tables["Table 1"][-1][:3] == ["TreeTok", "37.90", f"{100 * ours:.1f}"]
+    without_loss = next(row for row in tables["Table 3, Compound"] if row[0] == "without span loss")
+    # Every row has figures: a name that no result has would have none.
+    assert without_loss[1] == "73.70" and all(float(cell) > 0 for cell in without_loss[2:])
+    assert all("-" not in row[-1] for grid in tables.values() for row in grid[1:])
+    with pytest.raises(AssertionError, match=r"table1\.json is missing"):
+        run("beside_the_paper.py", tmp_path, "--out", tmp_path / "none.json")
+    assert not (tmp_path / "none.json").exists()
