@@ -133,7 +133,7 @@ def test_unknown_words(folder):
     assert result["notes"]["words"].startswith("3 distinct ones of unknown.txt that en asks its parser for")
     assert "25.00 % of 12 running words" in result["notes"]["words"]
     cases = [row[0] for row in result["grid"][1:]]
-    assert cases[0] == "first batch after loading" and "HF tokenizers, BPE, first batch after loading" in cases
+    assert cases[0] == "first batch after loading" and "HF tokenizers, BPE, words unknown" in cases
     assert ("the parser alone" in cases) == (why_not_native() is None)
     assert all(0 < float(row[1]) <= float(row[2]) for row in result["grid"][1:])
     assert all(len(seconds) == 2 for seconds in result["figures"].values())
