@@ -337,22 +337,24 @@ def read_card(path: Path) -> str | None:
 def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry, int]]:
     if content is None:
         raise TreetokError(f"{path} is missing")
+    if entries := entries_at_once(content):
+        return entries
     try:
         text = str(content, "utf-8")
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
     if text and text[-1] != "\n":
         raise TreetokError(f"{path} is damaged: its last line is incomplete")
-    return entries_at_once(text) or entries_by_line(text.split("\n")[:-1], path)
+    return entries_by_line(text.split("\n")[:-1], path)
 
 
-def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
+def entries_at_once(content: memoryview) -> list[tuple[Entry, int]] | None:
     """The entries of a vocabulary, read by the native core; None if there is none, or if something is wrong."""
     if why_not_native() is not None:
         return None
     try:
         entries: list[tuple[Entry, int]] | None
-        entries = core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
+        entries = core().vocabulary_entries(np.frombuffer(content, np.uint8), unescape_token, LARGEST_TOTAL)
         return entries
     except ValueError:
         return None
