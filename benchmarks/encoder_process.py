@@ -34,6 +34,8 @@ ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
+# Compiled files are kept, as for users: a library in an editable install is compiled every time without.
+KEEP_COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 
 
 # ---- for the process that asks
@@ -44,7 +46,7 @@ def command(library: str, folder: Path, *more: str) -> list[str]:
 
 
 def environment(library: str) -> dict[str, str]:
-    return {**os.environ, **ONE_THREAD, **LIBRARIES[library].environment}
+    return {**os.environ, **ONE_THREAD, **KEEP_COMPILED, **LIBRARIES[library].environment}
 
 
 class LibraryError(Exception):

@@ -146,43 +146,45 @@ inline Mask ends_at(const Byte* text, const Byte* last, const Byte* end) {
   return text < last && (text[0] | text[1]) < 0x80 ? ends_of_words(text, end) : 0;
 }
 
-// The words that end at `ends`, up to one that is long. Their slots begin to come from memory.
-inline void look_ahead(const Byte* text, Mask ends, const WordTable& table, WordsAhead& words) {
-  std::size_t start = 0;
-  WordTable::Ahead* word = words.words;
-  words.text = text;
-  for (; ends; ends &= ends - 1) {
-    const std::size_t after = lowest_bit(ends), bytes = after - start;
-    if (bytes > WordKey::MOST_BYTES) break;
-    *word++ = table.look_ahead(text + start, bytes);
-    start = after;
-  }
-  words.end_of_words = word;
-  words.end = text + start;
-}
-
 // Writes the ids of words from `text` on. Stops at `last` or behind it, before a word that is long, not in the
 // table or not known from ASCII alone, or where fewer than `MOST_IDS_AT_ONCE` fit between `ids` and `end_of_ids`.
 inline Written write_known(const Byte* text, const Byte* last, const Byte* end, const WordTable& table,
                            std::uint32_t* ids, const std::uint32_t* end_of_ids) {
-  // One block is looked up while the slots of the next are on their way.
-  WordsAhead blocks[2];
-  WordsAhead *words = &blocks[0], *next_words = &blocks[1];
-  look_ahead(text, ends_at(text, last, end), table, *words);
-  while (words->end != words->text && end_of_ids - ids >= std::ptrdiff_t(MOST_IDS_AT_ONCE)) {
-    look_ahead(words->end, ends_at(words->end, last, end), table, *next_words);
-    const WordTable::Ahead* word = words->words;
-    do {
-      std::uint32_t* next = table.write_ids(*word, ids);
-      if (!next) {
-        for (; word != words->words; --word) words->text += word[-1].key.bytes();
-        return {words->text, ids};
+  // Words whose slots are on their way from memory, each at its number modulo the size. One loop finds words and
+  // writes ids of earlier ones: the processor would not foresee the ends of two.
+  WordTable::Ahead ahead[2 * WORDS_AHEAD];
+  std::size_t found = 0, written = 0;
+  const auto place_of = [&](std::size_t number) { return ahead + number % (2 * WORDS_AHEAD); };
+  const auto write_one = [&] {
+    std::uint32_t* next = table.write_ids(*place_of(written), ids);
+    if (!next) return false;
+    ids = next;
+    ++written;
+    return true;
+  };
+  bool goes_on = true;
+  while (goes_on && end_of_ids - ids >= std::ptrdiff_t(MOST_IDS_AT_ONCE)) {
+    const Byte* block = text;
+    Mask ends = ends_at(text, last, end);
+    goes_on = ends != 0;
+    for (; ends; ends &= ends - 1) {
+      const Byte* after = block + lowest_bit(ends);
+      const std::size_t bytes = std::size_t(after - text);
+      goes_on = bytes <= WordKey::MOST_BYTES;
+      if (!goes_on) break;
+      *place_of(found++) = table.look_ahead(text, bytes);
+      text = after;
+      if (found - written > WORDS_AHEAD) {
+        goes_on = write_one();
+        if (!goes_on) break;
       }
-      ids = next;
-    } while (++word != words->end_of_words);
-    std::swap(words, next_words);
+    }
   }
-  return {words->text, ids};
+  while (written != found && write_one()) {
+  }
+  // Back to the first word that was not written.
+  for (; found != written; --found) text -= place_of(found - 1)->key.bytes();
+  return {text, ids};
 }
 
 }  // namespace TREETOK_INSTRUCTIONS

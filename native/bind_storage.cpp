@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t MOST_DIGITS = 18;
 
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 nb::object owned(PyObject* made) {
   if (!made) throw nb::python_error();
   return nb::steal(made);
@@ -29,12 +31,9 @@ std::optional<long long> number_of(const char* digits, const char* end) {
 }
 
 // The entries of a vocabulary of which every line is a token, a tab and a count; None if there is any other line, or if
-// the sum of the counts is larger than `most`. Tokens with a backslash are left to `unescape`.
-nb::object vocabulary_entries(nb::str text, nb::object unescape, long long most) {
-  Py_ssize_t size;
-  const char* at = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (!at) throw nb::python_error();
-  const char* end = at + size;
+// the sum of the counts is larger than `most`. Tokens with a backslash are left to `unescape`. Raises UnicodeDecodeError.
+nb::object vocabulary_entries(Bytes utf8, nb::object unescape, long long most) {
+  const char *at = reinterpret_cast<const char*>(utf8.data()), *end = at + utf8.size();
   nb::list entries;
   long long left = most;
   while (at < end) {
@@ -48,7 +47,11 @@ nb::object vocabulary_entries(nb::str text, nb::object unescape, long long most)
     nb::object token = owned(PyUnicode_DecodeUTF8(at, tab - at, "strict"));
     if (std::memchr(at, '\\', std::size_t(tab - at))) token = unescape(token);
     const nb::object number = owned(PyLong_FromLongLong(*count));
-    entries.append(owned(PyTuple_Pack(2, token.ptr(), number.ptr())));
+    const nb::object entry = owned(PyTuple_Pack(2, token.ptr(), number.ptr()));
+    // A string and a number refer to nothing, so that Python need not look for garbage here: it would drop the tuple
+    // from its list as well, but only after it has looked at all of them.
+    PyObject_GC_UnTrack(entry.ptr());
+    entries.append(entry);
     at = line_end + 1;
   }
   return entries;
@@ -71,8 +74,26 @@ nb::tuple entry_columns(nb::list entries) {
   return nb::make_tuple(tokens, nb::ndarray<nb::numpy, std::int64_t>(counts, {size}, owner), others);
 }
 
+// Strings that follow each other in UTF-8, given how many characters each has; None if there are more or fewer. Raises
+// UnicodeDecodeError.
+nb::object strings_of(Bytes utf8, Bytes lengths) {
+  const std::uint8_t *at = utf8.data(), *end = at + utf8.size();
+  nb::object strings = owned(PyList_New(Py_ssize_t(lengths.size())));
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::uint8_t* start = at;
+    for (std::size_t left = lengths(i); left; --left) {
+      if (at == end) return nb::none();
+      for (++at; at < end && treetok::continues_character(*at); ++at) {
+      }
+    }
+    nb::object string = owned(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(start), at - start, "strict"));
+    PyList_SET_ITEM(strings.ptr(), Py_ssize_t(i), string.release().ptr());
+  }
+  return at == end ? strings : nb::none();
+}
+
 // The number of characters; None if it is not UTF-8.
-nb::object count_characters(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> utf8) {
+nb::object count_characters(Bytes utf8) {
   if (treetok::first_invalid(utf8.data(), utf8.size()) != utf8.size()) return nb::none();
   return nb::int_(treetok::count_characters(utf8.data(), utf8.size()));
 }
@@ -80,7 +101,8 @@ nb::object count_characters(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_c
 }  // namespace
 
 void bind_storage(nb::module_& m) {
-  m.def("vocabulary_entries", &vocabulary_entries, nb::arg("text"), nb::arg("unescape"), nb::arg("most"));
+  m.def("vocabulary_entries", &vocabulary_entries, nb::arg("utf8"), nb::arg("unescape"), nb::arg("most"));
+  m.def("strings_of", &strings_of, nb::arg("utf8"), nb::arg("lengths"));
   m.def("entry_columns", &entry_columns, nb::arg("entries"));
   m.def("count_characters", &count_characters, nb::arg("utf8"));
 }

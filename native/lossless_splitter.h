@@ -44,15 +44,12 @@ struct Written {
   std::uint32_t* ids;
 };
 
-// Words of one block, to be looked up.
-struct WordsAhead {
-  const Byte *text, *end;
-  const WordTable::Ahead* end_of_words;
-  WordTable::Ahead words[BYTES_IN_MASK];
-};
+// The ids of a word are written when so many more have been found, whose slots begin to come from memory meanwhile.
+inline constexpr std::size_t WORDS_AHEAD = 32;
 
 // So many ids, at most, have the words that are found at once, with what is written behind them.
-inline constexpr std::size_t MOST_IDS_AT_ONCE = (BYTES_IN_MASK + 1) * WordTable::MOST_WRITTEN;
+inline constexpr std::size_t MOST_IDS_AT_ONCE =
+    (BYTES_IN_MASK + WORDS_AHEAD + 1) * WordTable::MOST_WRITTEN;
 
 }  // namespace treetok
 

@@ -192,6 +192,10 @@ struct Embeddings {
       floats = floats_of(stored);
     }
   }
+
+  void fetch(size_t row) const {
+    if (integers) fetch_ahead(integers + row * width);
+  }
 };
 
 struct Network {
@@ -205,6 +209,13 @@ struct Network {
   Linear pair_hidden;
   Linear pair_score;
   Array<float> ones, zeros;
+
+  // Starts to fetch the embeddings of a morpheme, which are read soon.
+  void fetch_morpheme(size_t row, size_t width) const {
+    begin.fetch(row);
+    if (width > 2) inside.fetch(row);
+    end.fetch(row);
+  }
 
   // Of rows with anything in them: whatever is computed of a letter, in whole blocks, and one block that attention
   // may write beyond.
@@ -222,7 +233,7 @@ class ParserScratch {
  public:
   std::vector<uint32_t> characters;
   std::vector<parser::Morpheme> morphemes;
-  std::vector<uint32_t> found;
+  std::vector<uint64_t> hashes;
   parser::Array<float> x, y, z, step;
   std::vector<float> head_steps;
   std::array<int16_t, parser::BLOCK> no_value{};
@@ -289,6 +300,25 @@ class ParserScratch {
 #else
 #pragma GCC pop_options
 #endif
+#undef TREETOK_INSTRUCTIONS
+
+// VNNI: products of integers and their sum in one instruction.
+#define TREETOK_INSTRUCTIONS avx512_vnni
+#define TREETOK_VNNI
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"))), \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
+#endif
+#include "parser_layers.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef TREETOK_VNNI
 #undef TREETOK_AVX512
 #undef TREETOK_INSTRUCTIONS
 #endif
@@ -358,6 +388,7 @@ class Parser {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
       found.emplace_back("avx512", parser::avx512::forward);
+      if (__builtin_cpu_supports("avx512vnni")) found.emplace_back("avx512_vnni", parser::avx512_vnni::forward);
     }
 #endif
     return found;
@@ -493,20 +524,24 @@ class Parser {
 
   // In the order in which their embeddings are added: the shortest first, and those of one width from the right.
   void find_morphemes(const char32_t* letters, size_t n, Scratch& scratch) const {
-    size_t longest = std::min(longest_, n);
+    const size_t longest = std::min(longest_, n);
     scratch.morphemes.clear();
-    scratch.found.assign((longest + 1) * n, 0);
-    for (size_t start = 0; start + 1 < n; ++start) {
-      uint64_t hash = 0;
-      for (size_t width = 1; width <= std::min(longest, n - start); ++width) {
-        hash = (hash + letters[start + width - 1] + 1) * HASH_BASE;
-        if (width > 1) scratch.found[width * n + start] = row_of(mixed(hash), {letters + start, width});
-      }
-    }
+    scratch.hashes.resize(n);
+    uint64_t* hashes = scratch.hashes.data();
+    const size_t mask = slots_.size() - 1;
+    for (size_t start = 0; start < n; ++start) hashes[start] = (letters[start] + uint64_t{1}) * HASH_BASE;
     for (size_t width = 2; width <= longest; ++width) {
-      for (size_t start = n; start-- > 0;) {
-        uint32_t row = scratch.found[width * n + start];
-        if (row) scratch.morphemes.push_back({row, static_cast<uint32_t>(start), static_cast<uint32_t>(width)});
+      // All of one width first: their slots come from memory while the others are computed.
+      const size_t starts = n - width + 1;
+      for (size_t start = 0; start < starts; ++start) {
+        hashes[start] = (hashes[start] + letters[start + width - 1] + 1) * HASH_BASE;
+        fetch_ahead(&slots_[mixed(hashes[start]) & mask]);
+      }
+      for (size_t start = starts; start-- > 0;) {
+        const uint32_t row = row_of(mixed(hashes[start]), {letters + start, width});
+        if (!row) continue;
+        scratch.morphemes.push_back({row, static_cast<uint32_t>(start), static_cast<uint32_t>(width)});
+        net_.fetch_morpheme(row, width);
       }
     }
   }

@@ -14,7 +14,13 @@ inline Vector zero() { return _mm512_setzero_si512(); }
 inline Vector load(const int16_t* weights) { return _mm512_loadu_si512(weights); }
 inline Vector pair(int32_t inputs) { return _mm512_set1_epi32(inputs); }
 inline Vector add_products(Vector sum, Vector inputs, Vector weights) {
+#if defined(TREETOK_VNNI)
+  // Not by its intrinsic, around which GCC 12 copies all sums twice.
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(inputs), "v"(weights));
+  return sum;
+#else
   return _mm512_add_epi32(sum, _mm512_madd_epi16(inputs, weights));
+#endif
 }
 inline void store(Vector sum, float x_step, const float* step, const float* bias, float* y) {
   // Of all lanes; the plain conversion makes GCC warn.
@@ -188,19 +194,42 @@ inline void apply(const Linear& linear, const float* x, size_t x_stride, size_t 
            rows, linear.outputs);
 }
 
-inline void normalize(const Norm& norm, const float* x, size_t d, int limit, float* y, ParserScratch& scratch) {
-  int16_t* integers = scratch.integers.data();
-  float step = quantize(x, d, limit, integers, scratch);
-  int32_t sum = 0;
-  uint32_t squares = 0;
-  for (size_t i = 0; i < d; ++i) sum += integers[i];
-  for (size_t i = 0; i < d; ++i) squares += static_cast<uint32_t>(int32_t{integers[i]} * integers[i]);
-  double step_of_sum = static_cast<double>(step) / static_cast<double>(d), of_sum = sum;
-  double variance = (squares * static_cast<double>(d) - of_sum * of_sum) * (step_of_sum * step_of_sum);
-  float factor = static_cast<float>(1 / std::sqrt(variance + NORM_EPSILON));
-  float mean = static_cast<float>(of_sum * step_of_sum);
+// y = norm(x), by rows. Each step is done for all rows before the next, so that rows do not wait for each other's
+// divisions and roots.
+inline void normalize(const Norm& norm, const float* x, size_t x_stride, size_t rows, size_t d, int limit, float* y,
+                      size_t y_stride, ParserScratch& scratch) {
+  float step[LONGEST_WORD], factor[LONGEST_WORD], mean[LONGEST_WORD];
+  int32_t sum[LONGEST_WORD];
+  uint32_t squares[LONGEST_WORD];
+  for (size_t row = 0; row < rows; ++row) {
+    float largest = checked(largest_size(x + row * x_stride, d), scratch);
+    factor[row] = static_cast<float>(limit) / largest;
+    step[row] = largest / static_cast<float>(limit);
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    const float* of_row = x + row * x_stride;
+    uint32_t row_sum = 0, row_squares = 0;
+    for (size_t i = 0; i < d; ++i) {
+      // The nearest integer, as in `rounded`.
+      uint32_t integer = bits_of(of_row[i] * factor[row] + ROUND) - bits_of(ROUND);
+      row_sum += integer;
+      row_squares += integer * integer;
+    }
+    sum[row] = static_cast<int32_t>(row_sum);
+    squares[row] = row_squares;
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    double step_of_sum = static_cast<double>(step[row]) / static_cast<double>(d), of_sum = sum[row];
+    double variance = (squares[row] * static_cast<double>(d) - of_sum * of_sum) * (step_of_sum * step_of_sum);
+    factor[row] = static_cast<float>(1 / std::sqrt(variance + NORM_EPSILON));
+    mean[row] = static_cast<float>(of_sum * step_of_sum);
+  }
   const float *weight = norm.weight.data(), *bias = norm.bias.data();
-  for (size_t i = 0; i < d; ++i) y[i] = (x[i] - mean) * factor * weight[i] + bias[i];
+  for (size_t row = 0; row < rows; ++row) {
+    const float* of_row = x + row * x_stride;
+    float* to = y + row * y_stride;
+    for (size_t i = 0; i < d; ++i) to[i] = (of_row[i] - mean[row]) * factor[row] * weight[i] + bias[i];
+  }
 }
 
 inline float power_of_two(float x) {
@@ -216,28 +245,38 @@ inline void gelu(float* x, size_t n) {
   for (size_t i = 0; i < n; ++i) x[i] = x[i] / (power_of_two((x[i] * x[i] * GELU_3 + GELU_1) * x[i]) + 1.0f);
 }
 
-inline int32_t in_order(float x) {
-  int32_t bits = static_cast<int32_t>(bits_of(x));
-  return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
-}
+// Two 16-bit integers next to each other, as `multiply` reads them: the lowest bits of each.
+inline uint32_t next_to(uint32_t left, uint32_t right) { return (left & 0xFFFF) | right << 16; }
 
-inline float float_in_order(int32_t bits) {
-  return float_of(static_cast<uint32_t>(bits < 0 ? bits ^ 0x7FFFFFFF : bits));
-}
-
-// Scores of one query and all keys to integer weights; returns their sum. `padded` is n in whole blocks.
-inline int32_t softmax(float* scores, size_t n, size_t padded, int16_t* weights) {
-  constexpr float NEVER = -1e30f;
-  std::fill(scores + n, scores + padded, NEVER);
-  // As integers in the same order as the numbers, whose largest is found faster.
-  int32_t largest = in_order(NEVER);
-  for (size_t i = 0; i < padded; ++i) largest = std::max(largest, in_order(scores[i]));
-  float highest = float_in_order(largest);
-  for (size_t i = 0; i < padded; ++i) scores[i] = power_of_two(scores[i] - highest);
-  for (size_t i = 0; i < padded; ++i) weights[i] = rounded(scores[i] * static_cast<float>(SOFTMAX_LIMIT));
-  int32_t sum = 0;
-  for (size_t i = 0; i < padded; ++i) sum += weights[i];
-  return sum;
+// Scores of n keys (rows) and n queries (columns, `padded` in whole blocks), which are overwritten, to integer
+// weights, in rows of queries, and the sum of each query. This way nothing is summed across a vector.
+inline void softmax(float* scores, size_t n, size_t padded, int16_t* weights, float* sums) {
+  float highest[LONGEST_WORD];
+  uint32_t sum[LONGEST_WORD], two[LONGEST_WORD];
+  for (size_t i = 0; i < padded; ++i) highest[i] = scores[i];
+  for (size_t key = 1; key < n; ++key) {
+    const float* of_key = scores + key * padded;
+    for (size_t i = 0; i < padded; ++i) highest[i] = of_key[i] > highest[i] ? of_key[i] : highest[i];
+  }
+  for (size_t key = 0; key < n; ++key) {
+    float* of_key = scores + key * padded;
+    // The integer is in the lowest bits, as in `rounded`.
+    for (size_t i = 0; i < padded; ++i) {
+      of_key[i] = power_of_two(of_key[i] - highest[i]) * static_cast<float>(SOFTMAX_LIMIT) + ROUND;
+    }
+  }
+  for (size_t i = 0; i < padded; ++i) sum[i] = 0;
+  for (size_t key = 0; key < n; ++key) {
+    const float* of_key = scores + key * padded;
+    for (size_t i = 0; i < padded; ++i) sum[i] += bits_of(of_key[i]) & 0xFFFF;
+  }
+  for (size_t i = 0; i < padded; ++i) sums[i] = static_cast<float>(sum[i]);
+  for (size_t key = 0; key < n; key += 2) {
+    // A key that is not there has the values 0, and whatever weight.
+    const float *left = scores + key * padded, *right = key + 1 < n ? left + padded : left;
+    for (size_t i = 0; i < padded; ++i) two[i] = next_to(bits_of(left[i]), bits_of(right[i]));
+    for (size_t query = 0; query < n; ++query) std::memcpy(weights + query * padded + key, two + query, 4);
+  }
 }
 
 // Full self-attention: from the queries, keys and values in y to the mixed values in z.
@@ -272,29 +311,27 @@ inline void attend(const Network& net, size_t n, ParserScratch& s) {
   int16_t* packed = s.packed.data();
   for (size_t h = 0; h < net.heads; ++h) {
     const int16_t *query = s.integers.data() + h * head, *key = query + d, *value = key + d;
-    std::fill_n(packed, padded * pairs * 2, int16_t{0});
+    // Columns without a query keep what they had: nobody reads what becomes of it.
     for (size_t letter = 0; letter < n; ++letter) {
       int16_t* to = packed + weight_at(letter, 0, pairs);
-      for (size_t k = 0; k < pairs; ++k) std::memcpy(to + k * 2 * BLOCK, key + letter * stride + 2 * k, 4);
+      for (size_t k = 0; k < pairs; ++k) std::memcpy(to + k * 2 * BLOCK, query + letter * stride + 2 * k, 4);
       // What follows an odd number is no part of this head.
       if (head % 2) packed[weight_at(letter, head, pairs)] = 0;
     }
     std::fill_n(of_row, n, steps[h] * steps[net.heads + h] * net.score_scale);
-    multiply({query, stride, of_row, packed, pairs, net.ones.data(), net.zeros.data(), scores, padded}, n, n);
-    for (size_t letter = 0; letter < n; ++letter) {
-      int32_t sum = softmax(scores + letter * padded, n, padded, s.softmax.data() + letter * padded);
-      of_row[letter] = steps[2 * net.heads + h] / static_cast<float>(sum);
-    }
+    multiply({key, stride, of_row, packed, pairs, net.ones.data(), net.zeros.data(), scores, padded}, n, n);
+    softmax(scores, n, padded, s.softmax.data(), of_row);
+    for (size_t letter = 0; letter < padded; ++letter) of_row[letter] = steps[2 * net.heads + h] / of_row[letter];
     size_t letter_pairs = in_pairs(n);
     for (size_t block = 0; block < in_blocks(head); block += BLOCK) {
       for (size_t letter = 0; letter < n; letter += 2) {
-        int16_t* two = packed + weight_at(block, letter, letter_pairs);
         const int16_t* left = value + letter * stride + block;
         const int16_t* right = letter + 1 < n ? left + stride : s.no_value.data();
+        uint32_t two[BLOCK];
         for (size_t i = 0; i < BLOCK; ++i) {
-          two[2 * i] = left[i];
-          two[2 * i + 1] = right[i];
+          two[i] = next_to(static_cast<uint16_t>(left[i]), static_cast<uint16_t>(right[i]));
         }
+        std::memcpy(packed + weight_at(block, letter, letter_pairs), two, sizeof two);
       }
     }
     // Writes beyond the head, where the next one writes later.
@@ -350,7 +387,7 @@ inline bool forward(const Network& net, size_t n, float* scores, ParserScratch& 
   s.overflow = false;
   embed(net, n, d_stride, s);
   auto normalized = [&](const Norm& norm) {
-    for (size_t row = 0; row < n; ++row) normalize(norm, x + row * d_stride, d, net.norm_limit, z + row * wide, s);
+    normalize(norm, x, d_stride, n, d, net.norm_limit, z, wide, s);
   };
   for (const Layer& layer : net.layers) {
     normalized(layer.norm_before_attention);

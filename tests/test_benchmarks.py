@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from conftest import ROOT, SAMPLE_FILES
+from treetok.native import why_not_native
 
 TITLES = {
     "treetok": "treetok `en`",
@@ -100,7 +101,7 @@ def test_tables_and_chart(folder, encode):
     assert "SentencePiece, unigram" in chart
 
 
-@pytest.mark.parametrize("script", ["encode", "rival_vocabularies", "scaling_encode"])
+@pytest.mark.parametrize("script", ["encode", "load", "rival_vocabularies", "scaling_encode", "unknown_words"])
 def test_examples(script, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     results = doctest.testmod(importlib.import_module(script))
@@ -118,6 +119,42 @@ def test_scaling(folder):
         ["unknown words", "20 words"],
     ]
     assert all(float(row[2]) > 0 for row in grid[1:])
+
+
+def test_unknown_words(folder):
+    text = folder / "unknown.txt"
+    text.write_text(
+        "The windsurfer met a blorptastic snorfelator, and the Snorfelator blinked.\n", encoding="utf-8"
+    )
+    cache, out = folder / "cache", folder / "unknown_words.json"
+    run("unknown_words.py", text, "--cache", cache, "--processes", 2, "--out", out)
+    result = json.loads(out.read_text(encoding="utf-8"))
+    # Three of ten words and punctuation marks; they are told apart by their case.
+    assert result["notes"]["words"].startswith("3 distinct ones of unknown.txt that en asks its parser for")
+    assert "25.00 % of 12 running words" in result["notes"]["words"]
+    cases = [row[0] for row in result["grid"][1:]]
+    assert cases[0] == "first batch after loading" and "HF tokenizers, BPE, words unknown" in cases
+    assert ("the parser alone" in cases) == (why_not_native() is None)
+    assert all(0 < float(row[1]) <= float(row[2]) for row in result["grid"][1:])
+    assert all(len(seconds) == 2 for seconds in result["figures"].values())
+
+
+def test_load(folder):
+    run(
+        "load.py",
+        "--cache",
+        folder / "cache",
+        "--only",
+        "treetok,hf-bpe",
+        "--processes",
+        1,
+        "--out",
+        folder / "load.json",
+    )
+    result = json.loads((folder / "load.json").read_text(encoding="utf-8"))
+    assert [row[0] for row in result["grid"][1:]] == ["treetok `en`", "HF tokenizers, BPE"]
+    [figures] = result["figures"]["treetok"]
+    assert 0 < figures["import seconds"] + figures["load seconds"] < figures["whole seconds"]
 
 
 def test_counting():

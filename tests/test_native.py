@@ -161,6 +161,22 @@ def test_batches_and_threads_do_not_change_ids(pairs, sample_text):
         assert [len(array) for array in native.encode_flat([], 2)] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "word", [" blorf", " " + "antidisestablishmentarian" * 2, " naïve", " 1234567", "", " 東京"]
+)
+def test_words_that_stop_the_look_up_of_known_ones(pairs, word):
+    """Ids are written some words later than the words are found: fewer and more of them than here."""
+    _, reference, state = pairs[1]
+    assert (state.profile, state.profile_version) == ("lossless", 2)
+    for before in range(140):
+        text = "a the" + " the a an I" * (before // 4) + " the" * (before % 4) + word + " the" * (before % 3)
+        native = native_encoder(state)
+        native.encode("a the an I")
+        # Once with the word unknown, once known.
+        for _ in range(2):
+            assert native.encode(text) == reference.encode(text)
+
+
 def test_a_table_that_overflows_gives_the_same_ids(lossless):
     """A million distinct words: the table of known words is emptied more than once on the way."""
     native, reference = native_encoder(lossless.state), ReferenceEncoder(lossless.state)

@@ -18,6 +18,7 @@ from treetok.sources.parser import (
     LARGEST_INTEGER,
     MORPHEME_TABLES,
     expected_shapes,
+    strings_of,
     with_rounded_tables,
 )
 from treetok.sources.parser_layers import product
@@ -295,3 +296,17 @@ def test_weights_whose_sums_overflow_are_rejected(saved):
         tokenizer.encode("overwalkings unseen")
     except TreetokError as error:
         assert "not a finite number" in str(error)
+
+
+@pytest.mark.parametrize("strings", [[], ["a"], ["añ", "b", "東京", "👩"], ["", "x"]])
+def test_strings_that_follow_each_other(strings, monkeypatch):
+    utf8 = np.frombuffer("".join(strings).encode(), np.uint8)
+    lengths = np.array([len(string) for string in strings], np.uint8)
+    one_more = np.append(lengths, np.uint8(1))
+    for switch in ("1", "0"):
+        monkeypatch.setenv("TREETOK_NATIVE", switch)
+        assert strings_of(utf8, lengths) == strings
+        assert strings_of(utf8, one_more) is None
+        assert strings_of(np.append(utf8, np.uint8(ord("x"))), lengths) is None
+        with pytest.raises(UnicodeDecodeError):
+            strings_of(np.array([0xC3], np.uint8), np.array([1], np.uint8))

@@ -425,6 +425,6 @@ def test_files_are_checked_where_there_are_no_threads(lossless, tmp_path, monkey
 
 def test_a_checksum_that_was_not_computed_does_not_pass(lossless, tmp_path, monkeypatch):
     lossless.save(tmp_path / "saved")
-    monkeypatch.setattr("treetok.storage.load.Checksums.run", lambda self: None)
+    monkeypatch.setattr("treetok.storage.load.Checksums._compute", lambda self, name: None)
     with pytest.raises(TreetokError, match="its checksum does not match"):
         TreeTokenizer.load(tmp_path / "saved")

@@ -437,3 +437,10 @@ def test_using_a_tokenizer_imports_no_torch():
     code = "import sys, treetok; treetok.TreeTokenizer.load('en').encode('a'); print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
+
+
+def test_what_takes_long_to_import_is_imported_when_it_is_needed():
+    slow = ["concurrent.futures", "logging", "tempfile", "safetensors"]
+    code = "import sys, treetok; treetok.TreeTokenizer.load('en').encode('a'); print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(slow).isdisjoint(result.stdout.split())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -264,6 +263,9 @@ def start_of_last_character(text: bytes) -> int:
 @contextlib.contextmanager
 def written_beside(output: Path) -> Iterator[IO[bytes]]:
     """A new file that replaces `output` when it is complete."""
+    # Here, since it takes a few milliseconds to import.
+    import tempfile
+
     try:
         handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from treetok.sampling import Declines, sample_pieces
@@ -39,6 +38,9 @@ class WordEncoder:
                 for batch in batches:
                     known.update(self._ids_of_new_words(batch))
             else:
+                # Here, since it takes a few milliseconds to import.
+                from concurrent.futures import ThreadPoolExecutor
+
                 with ThreadPoolExecutor(threads) as pool:
                     for found in pool.map(self._ids_of_new_words, batches):
                         known.update(found)

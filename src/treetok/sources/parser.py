@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.errors import TreetokError
-from treetok.native import core
+from treetok.native import core, why_not_native
 from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures
 from treetok.sources.parser_layers import F32, Linear, Norm, attention, gelu
 from treetok.text.word_limit import LONGEST_WORD
@@ -175,16 +175,10 @@ class ParserTrees:
                     "the characters and morphemes of the parser are not one-dimensional arrays of bytes"
                 )
         try:
-            text = morphemes.tobytes().decode()
-            ends = list(accumulate(lengths.tolist(), initial=0))
-            if ends[-1] != len(text):
+            strings = strings_of(morphemes, lengths)
+            if strings is None:
                 raise TreetokError("the morphemes of the parser do not match their lengths")
-            return cls(
-                weights,
-                int(heads[0]),
-                list(characters.tobytes().decode()),
-                [text[start:end] for start, end in pairwise(ends)],
-            )
+            return cls(weights, int(heads[0]), list(characters.tobytes().decode()), strings)
         except UnicodeDecodeError:
             raise TreetokError("the characters and morphemes of the parser are not UTF-8") from None
 
@@ -258,6 +252,20 @@ def with_rounded_tables(weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, np
         rounded[name] = quantized.clip(-LARGEST_INTEGER, LARGEST_INTEGER).astype(np.int8)
         rounded[FACTOR.format(name)] = factor
     return rounded
+
+
+def strings_of(utf8: npt.NDArray[np.uint8], lengths: npt.NDArray[np.uint8]) -> list[str] | None:
+    """Strings that follow each other, given how many characters each has; None if there are more or fewer.
+
+    >>> strings_of(np.frombuffer("añb".encode(), np.uint8), np.array([2, 1], np.uint8))
+    ['añ', 'b']
+    """
+    if why_not_native() is None:
+        strings: list[str] | None = core().strings_of(utf8, lengths)
+        return strings
+    text = utf8.tobytes().decode()
+    ends = list(accumulate(lengths.tolist(), initial=0))
+    return [text[start:end] for start, end in pairwise(ends)] if ends[-1] == len(text) else None
 
 
 def batches(numbers: list[int], size: int) -> Iterator[list[int]]:

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -115,6 +114,9 @@ def made_directory(directory: Path) -> Iterator[None]:
 def put_files(target: Path, contents: Mapping[str, bytes], head: str, obsolete: Iterable[str]) -> None:
     finish_arrival(target, head)
     remove_stale_folders(target)
+    # Here, since it takes a few milliseconds to import.
+    import tempfile
+
     writing = Path(tempfile.mkdtemp(prefix=".treetok-writing-", dir=target))
     try:
         for name, content in contents.items():

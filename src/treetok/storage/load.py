@@ -90,7 +90,8 @@ def load_state(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
     for tries_left in range(TRIES, -1, -1):
         before = version_of(directory)
         try:
-            return state_from(directory, read_head(find_file(directory, HEAD)), trees)
+            with without_garbage_collection():
+                return state_from(directory, read_head(find_file(directory, HEAD)), trees)
         except TreetokError:
             # If another process is saving a tokenizer here, the files read may be from different versions.
             if not tries_left or (before == version_of(directory) and not (directory / ARRIVING).exists()):
@@ -111,20 +112,32 @@ def version_of(directory: Path) -> tuple[bool, int, int, int]:
 
 def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
     with naming_directory(directory):
-        profile = profile_of_head(head, directory / HEAD)
-        normalizer = head.get("normalizer")
-        profile_named(profile.name, profile.version, normalizer)
-        files, special_tokens = head["files"], head["special_tokens"]
+        files = head["files"]
         contents = {
             name: read_sized(path_of(directory, name, files[name]), files[name]) for name in FILES if name in files
         }
-        checksums = Checksums(contents)
-        checksums.start()
-        try:
-            entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
-        finally:
-            # What is wrong in a file that is damaged does not matter.
+    checksums = Checksums(contents)
+    checksums.start()
+    try:
+        return state_of(directory, head, contents, trees)
+    finally:
+        # What is wrong in a file that is damaged does not matter.
+        with naming_directory(directory):
             checksums.check(files, directory)
+        for content in contents.values():
+            release_pages(content.obj)
+
+
+def state_of(
+    directory: Path, head: dict[str, Any], contents: Mapping[str, memoryview], trees: TreeSource | None
+) -> TokenizerState:
+    """The state that these files hold. They may be damaged: their checksums are still being computed."""
+    with naming_directory(directory):
+        profile = profile_of_head(head, directory / HEAD)
+        normalizer = head.get("normalizer")
+        profile_named(profile.name, profile.version, normalizer)
+        special_tokens = head["special_tokens"]
+        entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
         if not all(name and type(number) is int for name, number in special_tokens.items()):
             raise TreetokError("special_tokens must map non-empty names to ids")
         # Raises ValueError if a name has lone surrogates, which JSON can hold.
@@ -143,8 +156,10 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
     source = read_source(source_name, contents, directory) if trees is None else trees
     if not isinstance(source, TreeSource):
         raise TreetokError(f"trees of type {type(trees).__name__} have no split_scores(words)")
-    card = read_card(find_file(directory, CARD))
-    state = TokenizerState(
+    with naming_directory(directory):
+        check_entries([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
+        check_roles(roles, special_tokens, profile.byte_fallback)
+    return TokenizerState(
         profile.name,
         profile.version,
         entries,
@@ -153,16 +168,10 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
         source,
         fewest_tokens,
         settings,
-        card,
+        read_card(find_file(directory, CARD)),
         roles,
         normalizer,
     )
-    for content in contents.values():
-        release_pages(content.obj)
-    with naming_directory(directory):
-        check_entries([entry for entry, _ in entries], special_tokens, profile.byte_fallback)
-        check_roles(roles, special_tokens, profile.byte_fallback)
-    return state
 
 
 def profile_of_head(head: Mapping[str, Any], path: Path) -> Profile:
@@ -266,28 +275,32 @@ def read_sized(path: Path, expected: dict[str, Any]) -> memoryview:
     return memoryview(content)
 
 
-class Checksums(threading.Thread):
-    """The checksums of what was read, computed while the vocabulary is."""
+class Checksums:
+    """The checksums of what was read, computed while it is put together. Each has a thread of its own: one for all
+    would have to wait for Python after each file."""
 
     def __init__(self, contents: Mapping[str, memoryview]) -> None:
-        super().__init__(daemon=True)
         self._contents = contents
         self._found: dict[str, str] = {}
-
-    def run(self) -> None:
-        for name, content in self._contents.items():
-            self._found[name] = hashlib.sha256(content).hexdigest()
+        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        try:
-            super().start()
-        except RuntimeError:
-            # No more threads are to be had.
-            self.run()
+        for name in sorted(self._contents, key=lambda name: -len(self._contents[name])):
+            thread = threading.Thread(target=self._compute, args=[name], daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                # No more threads are to be had.
+                self._compute(name)
+            else:
+                self._threads.append(thread)
+
+    def _compute(self, name: str) -> None:
+        self._found[name] = hashlib.sha256(self._contents[name]).hexdigest()
 
     def check(self, files: Mapping[str, dict[str, Any]], directory: Path) -> None:
-        if self.ident is not None:
-            self.join()
+        for thread in self._threads:
+            thread.join()
         # All of them: one that could not be computed must not pass.
         for name in self._contents:
             if self._found.get(name) != files[name]["sha256"]:
@@ -324,24 +337,25 @@ def read_card(path: Path) -> str | None:
 def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry, int]]:
     if content is None:
         raise TreetokError(f"{path} is missing")
+    if entries := entries_at_once(content):
+        return entries
     try:
         text = str(content, "utf-8")
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
     if text and text[-1] != "\n":
         raise TreetokError(f"{path} is damaged: its last line is incomplete")
-    return entries_at_once(text) or entries_by_line(text.split("\n")[:-1], path)
+    return entries_by_line(text.split("\n")[:-1], path)
 
 
-def entries_at_once(text: str) -> list[tuple[Entry, int]] | None:
+def entries_at_once(content: memoryview) -> list[tuple[Entry, int]] | None:
     """The entries of a vocabulary, read by the native core; None if there is none, or if something is wrong."""
     if why_not_native() is not None:
         return None
     try:
-        with without_garbage_collection():
-            entries: list[tuple[Entry, int]] | None
-            entries = core().vocabulary_entries(text, unescape_token, LARGEST_TOTAL)
-            return entries
+        entries: list[tuple[Entry, int]] | None
+        entries = core().vocabulary_entries(np.frombuffer(content, np.uint8), unescape_token, LARGEST_TOTAL)
+        return entries
     except ValueError:
         return None
 
