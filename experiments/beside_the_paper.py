@@ -160,15 +160,23 @@ def main() -> None:
     parser = plain_parser(__doc__)
     parser.add_argument("results", type=Path, help="folder with the results of the other experiments")
     options = parser.parse_args()
-    results = Results(options.results)
-    tables = [
+    try:
+        tables = tables_of(Results(options.results))
+    except (ValueError, KeyError, TypeError, StopIteration) as error:
+        raise TreetokError(
+            f"{options.results} has a result that is not what it should be: {type(error).__name__} {error}"
+        ) from None
+    report_tables(options.out, "Beside the paper", tables, NOTES)
+
+
+def tables_of(results: Results) -> list[dict[str, Any]]:
+    return [
         {"title": "Table 1: words segmented as in the gold (%)", "grid": table_1(results)},
         {"title": "Table 2: WikiText-103 valid; translation", "grid": table_2(results)},
         {"title": "Table 3, Morpho: morphemes that are spans (%)", "grid": table_3(results, MORPHO, 0)},
         {"title": "Table 3, Compound: morphemes that are spans (%)", "grid": table_3(results, COMPOUND, 1)},
         {"title": "Table 3, Chinese: words that are spans (%)", "grid": chinese(results)},
     ]
-    report_tables(options.out, "Beside the paper", tables, NOTES)
 
 
 if __name__ == "__main__":

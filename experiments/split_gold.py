@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lineup_options import plain_parser
 from treetok.cli.script_errors import run
+from treetok.errors import TreetokError
 from treetok.evaluate.gold import read_gold
 
 HALVES = ("dev", "test")
@@ -29,13 +30,17 @@ def main() -> None:
     parser = plain_parser(__doc__)
     parser.add_argument("gold", nargs="+", type=Path, help="gold files")
     options = parser.parse_args()
+    # Errors are reported before anything is written.
+    for path in options.gold:
+        read_gold(path)
+    if len({path.stem for path in options.gold}) < len(options.gold):
+        raise TreetokError("two of the files have the same name: one would replace the other")
     options.out.mkdir(parents=True, exist_ok=True)
     for path in options.gold:
-        # Errors in the file are reported before anything is written.
-        read_gold(path)
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        # Not splitlines: words may have characters that it takes for ends of lines.
+        lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
         for half in HALVES:
-            kept = [line for line in lines if half_of(line.split("\t")[0]) == half]
+            kept = [line + "\n" for line in lines if half_of(line.split("\t")[0]) == half]
             (options.out / f"{path.stem}_{half}.tsv").write_text("".join(kept), encoding="utf-8")
             print(f"{path.stem}_{half}: {len(kept)} words")
 

@@ -180,7 +180,7 @@ def test_tables_with_markers():
     assert list(table.lengths_of([cap, cat, the])) == [0, 4, 4]
     assert table.ids_of_piece("é") == tuple("é".encode())
     for entries, specials, message in (
-        ([*Marker, Marker.CAP], {}, "a token appears twice"),
+        ([*Marker, Marker.CAP], {}, "appears twice in the vocabulary"),
         ([Marker.CAP], {}, "some of the markers, not all: <join>, <cap>, <upper>"),
         ([*Marker, "<cap>"], {}, "'<cap>' is a marker, and cannot be another token"),
         ([*Marker], {"<cap>": 0}, "'<cap>' is a marker, and cannot be another token"),

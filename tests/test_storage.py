@@ -315,8 +315,9 @@ def test_an_invalid_head(saved, key, value, message):
         ),
         (lambda lines: [*lines[:5], "\\z\t1", *lines[5:]], r"vocab\.tsv, line 6: bad escape"),
         (lambda lines: [line.split("\t")[0] + "\t" + "9" * 18 for line in lines], "its counts are too large"),
-        (lambda lines: [*lines, lines[300]], "a token appears twice"),
+        (lambda lines: [*lines, lines[300]], "appears twice in the vocabulary"),
         (lambda lines: lines[1:], "the vocabulary is missing the character"),
+        (lambda lines: [*lines[:5], lines[0], *lines[5:]], r"the token .* appears twice in the vocabulary"),
         (lambda lines: lines[:200] + lines[201:], "the vocabulary is missing the byte"),
     ],
 )
@@ -351,6 +352,35 @@ def test_invalid_arrays(saved, name, arrays):
 def test_a_huge_head_is_not_read(saved, monkeypatch):
     monkeypatch.setattr(load, "LONGEST_HEAD", 100)
     with pytest.raises(TreetokError, match="larger than 100 bytes"):
+        TreeTokenizer.load(saved)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["treetok.json", "vocab.tsv", "lexicon.safetensors", "MODEL_CARD.md"])
+def test_a_pipe_is_not_waited_for(saved, name):
+    (saved / name).unlink()
+    os.mkfifo(saved / name)
+    if name == "MODEL_CARD.md":
+        assert TreeTokenizer.load(saved).state.card is None
+    else:
+        with pytest.raises(TreetokError, match=f"{name} is damaged: it is not a regular file"):
+            TreeTokenizer.load(saved)
+
+
+def test_a_huge_model_card_is_left_out(saved, monkeypatch):
+    (saved / "MODEL_CARD.md").write_text("x" * 1000, encoding="utf-8")
+    monkeypatch.setattr(load, "LONGEST_CARD", 1000)
+    assert TreeTokenizer.load(saved).state.card == "x" * 1000
+    monkeypatch.setattr(load, "LONGEST_CARD", 999)
+    assert TreeTokenizer.load(saved).state.card is None
+
+
+def test_a_directory_that_cannot_be_searched_is_named(saved, monkeypatch):
+    def refused(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(load, "version_of", refused)
+    with pytest.raises(TreetokError, match=f"^cannot read {saved}: Permission denied$"):
         TreeTokenizer.load(saved)
 
 

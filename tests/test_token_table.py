@@ -29,7 +29,7 @@ def test_bytes_stand_for_characters_outside_the_vocabulary():
         (["a"], {"[UNK]": 0, "<x>": 0}, "distinct and between 0 and 2"),
         (["a", "bc"], {"[UNK]": 0, "bc": 1}, "'bc' is both a special and an ordinary token"),
         (["a"], {"[UNK]": 0, "b": 1}, "'b' is both a special and an ordinary token"),
-        (["a", "a"], {"[UNK]": 0}, "a token appears twice"),
+        (["a", "a"], {"[UNK]": 0}, "appears twice in the vocabulary"),
         (["a"], {}, r"the vocabulary is missing the special token \[UNK\]"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,9 @@ def check_entries(entries: Sequence[Entry], special_tokens: Mapping[str, int], b
     if len(taken) < len(special_tokens) or any(not 0 <= number < size for number in taken):
         raise TreetokError(f"the ids of special tokens must be distinct and between 0 and {size - 1}")
     if len(ordinary) < len(entries):
-        raise TreetokError("a token appears twice in the vocabulary")
+        twice = next(entry for entry, times in Counter(entries).items() if times > 1)
+        name = byte_name(twice) if isinstance(twice, int) else str(twice)
+        raise TreetokError(f"the token {name!r} appears twice in the vocabulary")
     if ordinary.intersection(Marker):
         check_markers(ordinary, special_tokens, byte_fallback)
     for entry in base_entries(byte_fallback):

@@ -93,6 +93,9 @@ class TreeTokenizer:
         """Load a shipped tokenizer by name, or a saved one from its directory.
 
         `trees` is required for tokenizers that were trained with a custom source of trees.
+
+        The larger files stay mapped into memory, as long as the tokenizer is in use. `save` replaces them safely;
+        overwriting them in place, as `cp` does, changes the tokenizer or ends the process.
         """
         from treetok.storage import load_state
 

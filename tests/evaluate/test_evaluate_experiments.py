@@ -332,3 +332,27 @@ def test_figures_beside_those_of_the_paper(tmp_path):
     with pytest.raises(AssertionError, match=r"table1\.json is missing"):
         run("beside_the_paper.py", tmp_path, "--out", tmp_path / "none.json")
     assert not (tmp_path / "none.json").exists()
+
+
+def test_gold_is_split_by_words(tmp_path):
+    gold = tmp_path / "gold.tsv"
+    words = [f"wort{number}" for number in range(40)]
+    gold.write_text("".join(f"{word}\twort {word[4:]}\n" for word in words) + "a\u2028b\ta\u2028 b\n", "utf-8")
+    run("split_gold.py", gold, "--out", tmp_path / "halves")
+    halves = [(tmp_path / "halves" / f"gold_{half}.tsv").read_text("utf-8") for half in ("dev", "test")]
+    lines = [half.split("\n")[:-1] for half in halves]
+    assert sorted(lines[0] + lines[1]) == sorted(gold.read_text("utf-8").split("\n")[:-1])
+    assert min(map(len, lines)) > 10
+    # The half of a word does not depend on the others.
+    gold.write_text(lines[0][0] + "\n", "utf-8")
+    run("split_gold.py", gold, "--out", tmp_path / "halves")
+    assert (tmp_path / "halves" / "gold_dev.tsv").read_text("utf-8") == lines[0][0] + "\n"
+    with pytest.raises(AssertionError, match="the same name"):
+        run("split_gold.py", gold, gold, "--out", tmp_path / "twice")
+    assert not (tmp_path / "twice").exists()
+
+
+def test_damaged_results_are_no_table(tmp_path):
+    (tmp_path / "table1.json").write_text("{", "utf-8")
+    with pytest.raises(AssertionError, match="has a result that is not what it should be"):
+        run("beside_the_paper.py", tmp_path, "--out", tmp_path / "none.json")

@@ -54,7 +54,7 @@ def add_command(commands: Any) -> None:
         "--trees",
         metavar="neural|counts|MODEL",
         help="neural (default; learned from the text, needs PyTorch), counts (instant, less morphology), or"
-        " a shipped name or directory: reuse the trees of that tokenizer (a minute on a CPU)",
+        " a shipped name or directory: reuse the trees of that tokenizer (seconds to minutes on a CPU)",
     )
     add("--profile", choices=list(PROFILES), help="default: lossless")
     add("--profile-version", type=int, help="version of the profile's rules for splitting (default: the newest)")

@@ -118,6 +118,9 @@ def train_neural(
 ) -> Trained:
     """Train with trees learned from the text."""
     try:
+        # For morphemes and pieces: better to miss it now than after counting.
+        import tokenizers  # noqa: F401
+
         from treetok.pipeline.neural import NeuralTraining
     except ImportError as error:
         raise TreetokError(

@@ -7,6 +7,7 @@ import hashlib
 import json
 import mmap
 import os
+import stat
 import threading
 import time
 import warnings
@@ -31,7 +32,7 @@ from treetok.text import Profile, profile_named
 from treetok.token_table import Entry, check_entries
 from treetok.tokenizer_state import TokenizerState
 
-LONGEST_HEAD = 16 << 20
+LONGEST_HEAD = LONGEST_CARD = 16 << 20
 TRIES = 25
 LONGEST_COUNT = 18
 # Counts are summed in 64 bits.
@@ -87,6 +88,14 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
 def load_state(name_or_directory: str | os.PathLike[str], trees: TreeSource | None = None) -> TokenizerState:
     """Read and validate a tokenizer directory; errors name the file at fault."""
     directory = find_directory(name_or_directory)
+    try:
+        return newest_state(directory, trees)
+    except OSError as error:
+        # Files that cannot be read are named; this is the directory itself.
+        raise TreetokError(f"cannot read {directory}: {error.strerror or error}") from None
+
+
+def newest_state(directory: Path, trees: TreeSource | None) -> TokenizerState:
     for tries_left in range(TRIES, -1, -1):
         before = version_of(directory)
         try:
@@ -214,7 +223,7 @@ def read_source(name: Any, contents: Mapping[str, memoryview], directory: Path) 
 
 def read_head(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > LONGEST_HEAD:
+        if regular_size(path) > LONGEST_HEAD:
             raise TreetokError(f"{path} is damaged: it is larger than {LONGEST_HEAD} bytes")
         head = json.loads(path.read_bytes().decode())
     except FileNotFoundError:
@@ -261,10 +270,18 @@ def has_own_trees(directory: Path) -> bool:
     return read_head(find_file(directory, HEAD)).get("trees") != CUSTOM
 
 
+def regular_size(path: Path) -> int:
+    """The size of a file. Reading from a pipe or a device might never end."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise TreetokError(f"{path} is damaged: it is not a regular file")
+    return status.st_size
+
+
 def read_sized(path: Path, expected: dict[str, Any]) -> memoryview:
     """The content of a file, if it has the size that it should have."""
     try:
-        size = path.stat().st_size
+        size = regular_size(path)
         if size != expected["bytes"]:
             raise TreetokError(f"{path} is damaged: it has {size} bytes instead of {expected['bytes']}")
         content = map_file(path, size)
@@ -329,14 +346,16 @@ def release_pages(content: object) -> None:
 def read_card(path: Path) -> str | None:
     """The current text of the model card, which users may edit; nothing depends on it."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        return path.read_text(encoding="utf-8") if regular_size(path) <= LONGEST_CARD else None
+    except (OSError, ValueError, TreetokError):
         return None
 
 
 def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry, int]]:
     if content is None:
         raise TreetokError(f"{path} is missing")
+    if not len(content):
+        raise TreetokError(f"{path} is damaged: it is empty")
     if entries := entries_at_once(content):
         return entries
     try:
