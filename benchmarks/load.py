@@ -19,7 +19,7 @@ from pathlib import Path
 from encode import first_touch, rotated
 from encode_report import processor_name
 from encoders import LIBRARIES
-from rival_vocabularies import BPE
+from process_options import add_process_options, parsed
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.evaluate.report import aligned
@@ -49,17 +49,11 @@ def grid_of(taken: dict[str, list[dict[str, float]]]) -> list[list[str]]:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, help="folder with the vocabularies of encode.py")
-    parser.add_argument("--processes", type=int, default=10, help="of each library (default: 10)")
+    add_process_options(parser, 10)
     parser.add_argument("--only", help="libraries, separated by commas")
-    parser.add_argument("--out", type=Path, help="JSON, for experiments/write_results.py")
-    options = parser.parse_args()
-    if options.processes < 1:
-        parser.error("--processes must be at least 1")
-    if options.cache and not (options.cache / BPE).exists():
-        parser.error(f"{options.cache} has no {BPE}: benchmarks/encode.py makes it")
+    options = parsed(parser)
     known = list(LIBRARIES) if options.cache else list(ALONE)
-    options.libraries = options.only.split(",") if options.only else known
+    options.libraries = known if options.only is None else options.only.split(",")
     for name in options.libraries:
         if name not in known:
             parser.error(f"there is no library {name!r}, or no --cache for it; choose from {', '.join(known)}")

@@ -25,7 +25,7 @@ from pathlib import Path
 from encode_report import processor_name
 from encoder_process import ONE_THREAD
 from encoders import LIBRARIES
-from rival_vocabularies import BPE
+from process_options import add_process_options, parsed
 from text_lines import lines_of
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
@@ -121,15 +121,8 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path)
     parser.add_argument("--model", default="en")
-    parser.add_argument("--cache", type=Path, help="folder with the vocabularies of encode.py")
-    parser.add_argument("--processes", type=int, default=5, help="of each library (default: 5)")
-    parser.add_argument("--out", type=Path, help="JSON, for experiments/write_results.py")
-    options = parser.parse_args()
-    if options.processes < 1:
-        parser.error("--processes must be at least 1")
-    if options.cache and not (options.cache / BPE).exists():
-        parser.error(f"{options.cache} has no {BPE}: benchmarks/encode.py makes it")
-    return options
+    add_process_options(parser, 5)
+    return parsed(parser)
 
 
 def main() -> None:

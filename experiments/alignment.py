@@ -12,7 +12,7 @@ from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tr
 from result_files import report_comparison
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus.sharded import CountedWords
+from treetok.corpus.counted_words import CountedWords
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.interface import NamedTreeTokenizer

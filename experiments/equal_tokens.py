@@ -18,7 +18,7 @@ from lineup_options import add_gold, add_text, add_title, lineup_of, lineup_pars
 from result_files import report_comparison
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus.sharded import CountedWords
+from treetok.corpus.counted_words import CountedWords
 from treetok.errors import TreetokError
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold

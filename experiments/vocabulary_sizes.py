@@ -20,7 +20,7 @@ from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tr
 from result_files import report_tables
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus.sharded import CountedWords
+from treetok.corpus.counted_words import CountedWords
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines.subword import train_baseline
 from treetok.evaluate.bootstrap import Figure

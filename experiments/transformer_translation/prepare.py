@@ -24,7 +24,7 @@ from transformer_translation.subwords import (
 )
 from treetok import TreeTokenizer
 from treetok.corpus import count_words
-from treetok.corpus.sharded import CountedWords
+from treetok.corpus.counted_words import CountedWords
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 from treetok.text import profile_named

@@ -13,7 +13,7 @@ def budget(monkeypatch, minutes, words, spent=0.0):
 
 def test_more_words_leave_less_time_for_models(monkeypatch):
     few, many = (budget(monkeypatch, 7, words) for words in (10_000, 1_200_000))
-    # What a text of Chinese took for the lexicon and the vocabulary with the native core.
+    # A text of Chinese has so many words, and its lexicon and vocabulary take minutes.
     assert many.tail() > 180
     assert few.tail() < 20
     assert many.for_member() < few.for_member() / 1.5

@@ -362,7 +362,7 @@ def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry,
         text = str(content, "utf-8")
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
-    if text and text[-1] != "\n":
+    if text[-1] != "\n":
         raise TreetokError(f"{path} is damaged: its last line is incomplete")
     return entries_by_line(text.split("\n")[:-1], path)
 
