@@ -1,0 +1,100 @@
+"""What came out of the training of each model: one small file for each, from which tables are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gpt_pretraining.training import Curve
+from treetok.errors import TreetokError, first_difference
+
+
+@dataclass(frozen=True)
+class PretrainingRun:
+    """
+    tokenizer, entries: the tokenizer's name and size.
+    size: the name of the model's size.
+    settings: of the model and its training, and what identifies the texts.
+    figures: parameters, tokens, steps, floating-point operations, seconds and device; and, by held-out text,
+        `frequency_mismatch`.
+    nats: of every held-out document, by text.
+    """
+
+    tokenizer: str
+    entries: int
+    size: str
+    seed: int
+    settings: dict[str, Any]
+    figures: dict[str, Any]
+    curve: Curve
+    nats: dict[str, list[float]]
+
+    @property
+    def name(self) -> str:
+        return run_name(self.tokenizer, self.entries, self.size, self.seed)
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.name}.json"
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
+        beside.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> PretrainingRun:
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            return cls(**content | {"curve": Curve(**content["curve"])})
+        except (ValueError, TypeError, KeyError) as error:
+            raise TreetokError(f"{path} has nothing of a pretrained model: {error}") from None
+
+
+def label(tokenizer: str, entries: int) -> str:
+    """A tokenizer in the names of files.
+
+    >>> label("TreeTok en", 32000)
+    'TreeTok-en-32000'
+    """
+    return f"{tokenizer}-{entries}".replace(" ", "-").replace("/", "-")
+
+
+def run_name(tokenizer: str, entries: int, size: str, seed: int) -> str:
+    """
+    >>> run_name("TreeTok en", 32000, "small", 0)
+    'TreeTok-en-32000-small-seed0'
+    """
+    return f"{label(tokenizer, entries)}-{size}-seed{seed}"
+
+
+def finished_run(folder: Path, name: str, settings: dict[str, Any]) -> PretrainingRun | None:
+    """The run of this name, if it is in the folder; an error if it has other settings."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return None
+    found = PretrainingRun.load(path)
+    wanted = json.loads(json.dumps(settings))
+    if found.settings != wanted:
+        difference = first_difference(found.settings, wanted)
+        raise TreetokError(f"{path} is of another training: {difference}; remove it, or choose other --runs")
+    return found
+
+
+def load_runs(folder: Path) -> list[PretrainingRun]:
+    """All runs in a folder. Those of one size must have been trained alike, and all measured on the same text."""
+    runs = [PretrainingRun.load(path) for path in sorted(folder.glob("*-seed*.json"))]
+    check_alike(runs)
+    return runs
+
+
+def check_alike(runs: Sequence[PretrainingRun]) -> None:
+    first_of_size: dict[str, PretrainingRun] = {}
+    for run in runs:
+        first = first_of_size.setdefault(run.size, run)
+        if run.settings != first.settings:
+            difference = first_difference(run.settings, first.settings)
+            raise TreetokError(
+                f"{run.name} cannot be compared with {first.name}: {difference}; remove one of them"
+            )

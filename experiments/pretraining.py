@@ -1,0 +1,326 @@
+"""Language models pretrained with different tokenizers: bits per byte of held-out text.
+
+GPT-2-style models from scratch, one pass over the same text for all. The steps can be run on different machines:
+--prepare (trains the baselines, segments all words; writes to --folder) and --train (on a GPU; needs the texts and
+--folder). Without either, all is done that is not done yet, and tables are made of the runs that are there. A
+model whose run is in --runs is not trained again. --quick is a tiny model on the text of the project, in seconds.
+
+python experiments/pretraining.py --model en --baseline bpe:32000 --baseline unigram:32000 \\
+    --tokenizer-text corpus.txt.xz --train-text corpus.txt.xz --text news.txt --folder build/pretraining \\
+    --size small --seeds 3 --out results/pretraining.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpt_pretraining.documents import documents_of, training_parts
+from gpt_pretraining.frequencies import frequency_mismatch
+from gpt_pretraining.network import NetworkConfig
+from gpt_pretraining.runs import PretrainingRun, finished_run, label, load_runs, run_name
+from gpt_pretraining.scoring import nats_of_texts
+from gpt_pretraining.tables import notes, tables
+from gpt_pretraining.token_stream import NumberedTexts, lossless, number_words
+from gpt_pretraining.token_tables import (
+    TABLES,
+    WORDS,
+    TokenTable,
+    distinct_words,
+    load_tables,
+    load_words,
+    save_words,
+    table_of,
+)
+from gpt_pretraining.training import TrainingConfig, train
+from lineup_options import plain_parser
+from result_files import report_tables
+from treetok.cli.script_errors import run
+from treetok.errors import TreetokError
+from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
+from treetok.evaluate.lineup import TrainingText, profile_of, train_baselines
+from treetok.evaluate.load_tokenizer import load_tokenizers
+from treetok.evaluate.texts import name_of
+from treetok.progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Size:
+    """A model, its training, and how much text it is trained on."""
+
+    network: NetworkConfig
+    training: TrainingConfig
+    megabytes: float
+
+
+SIZES = {
+    "small": Size(NetworkConfig(6, 512, 512), TrainingConfig(1e-3, 73_728), 64.0),
+    "gpt2": Size(NetworkConfig(12, 768, 1024), TrainingConfig(6e-4, 147_456), 200.0),
+    "tiny": Size(NetworkConfig(1, 32, 32), TrainingConfig(1e-2, 1024), 0.02),
+}
+
+
+def main() -> None:
+    options = parsed_options()
+    sizes = {
+        name: SIZES[name] if options.megabytes is None else replace(SIZES[name], megabytes=options.megabytes)
+        for name in options.size
+    }
+    runs = options.runs or options.out.parent / "pretraining"
+    if options.prepare or not options.train:
+        prepare(options, sizes.values())
+    if options.train or not options.prepare:
+        train_missing(options, sizes, runs)
+    if options.prepare:
+        return
+    found = load_runs(runs)
+    if not found:
+        raise TreetokError("no model has been trained yet: name texts with --train-text and --text")
+    report_tables(options.out, "Pretraining", tables(found), notes(found))
+
+
+def parsed_options() -> argparse.Namespace:
+    parser = plain_parser(__doc__)
+    steps = parser.add_argument_group("steps").add_mutually_exclusive_group()
+    steps.add_argument("--prepare", action="store_true", help="only train baselines and segment words")
+    steps.add_argument("--train", action="store_true", help="only train the models of what is prepared")
+    parser.add_argument("--folder", type=Path, help="where tables of words are kept")
+    parser.add_argument("--runs", type=Path, help="where results are kept (default: pretraining beside --out)")
+    parser.add_argument(
+        "--train-text", action="append", type=Path, default=[], help="text for the models; may be repeated"
+    )
+    parser.add_argument("--text", action="append", type=Path, default=[], help="held-out text; may be repeated")
+    parser.add_argument("--model", action="append", default=[], help="a TreeTok tokenizer; may be repeated")
+    parser.add_argument(
+        "--baseline", action="append", default=[], metavar="NAME:SIZE", help="bpe:32000; may be repeated"
+    )
+    parser.add_argument(
+        "--tokenizer-text", action="append", type=Path, default=[], help="text for baselines; may be repeated"
+    )
+    parser.add_argument(
+        "--size", action="append", choices=SIZES, help="of the models; may be repeated (default: small)"
+    )
+    parser.add_argument("--megabytes", type=float, help="of text, if not as many as belong to --size")
+    parser.add_argument("--seeds", type=int, default=1, help="models of each tokenizer (default: 1)")
+    parser.add_argument("--only", help="tokenizers to train with, as in TreeTok-en-32002,BPE-32000")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--quick", action="store_true", help="a tiny model on the text of the project, in seconds")
+    options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error(f"--seeds must be at least 1, not {options.seeds}")
+    if options.megabytes is not None and not options.megabytes > 0:
+        parser.error(f"--megabytes must be above 0, not {options.megabytes:g}")
+    if options.quick:
+        sample = sorted((ROOT / "sample_text").glob("*.txt"))
+        options.train_text = options.train_text or sample[:1]
+        options.tokenizer_text = options.tokenizer_text or sample[:1]
+        options.text = options.text or sample[-1:]
+        options.model = options.model or ["en"]
+        options.baseline = options.baseline or ["bpe:500"]
+        options.size = options.size or ["tiny"]
+    options.size = list(dict.fromkeys(options.size or ["small"]))
+    if options.train_text and options.folder is None:
+        parser.error("tables of words are kept in a folder: --folder FOLDER")
+    return options
+
+
+# ---- tables of words
+
+
+def prepare(options: argparse.Namespace, sizes: Any) -> None:
+    """Write the table of every tokenizer, unless it is there."""
+    if not options.train_text:
+        return
+    folder: Path = options.folder
+    if not (folder / WORDS).exists():
+        most_bytes = max(bytes_of(size) for size in sizes)
+        texts = training_parts(options.train_text, most_bytes)
+        texts += [document for path in options.text for document in documents_of(path)]
+        profile = lossless()
+        save_words(distinct_words(profile.split(text) for text in texts), folder)
+    words = load_words(folder)
+    for tokenizer in load_tokenizers(options.model):
+        path = folder / table_file(tokenizer.name, tokenizer.vocabulary_size or 0)
+        if not path.exists():
+            check_profile(tokenizer)
+            save_table(tokenizer, words, {"trained": "before"}, path)
+    counted = TrainingText(options.tokenizer_text, lossless(), Progress(True))
+    for kind, entries in map(kind_and_entries, options.baseline):
+        name = {"bpe": "BPE", "unigram": "Unigram", "wordpiece": "WordPiece"}.get(kind, kind)
+        path = folder / table_file(name, entries)
+        if not path.exists():
+            if not options.tokenizer_text:
+                raise TreetokError("baselines need a text to be trained on: --tokenizer-text FILE")
+            (baseline,) = train_baselines(kind, counted, entries, ("equal",), None)
+            save_table(baseline, words, {"text": [path.name for path in options.tokenizer_text]}, path)
+
+
+def kind_and_entries(written: str) -> tuple[str, int]:
+    """
+    >>> kind_and_entries("bpe:32000")
+    ('bpe', 32000)
+    """
+    kind, _, entries = written.partition(":")
+    if not entries.isdecimal() or not int(entries):
+        raise TreetokError(f"a baseline is given with its number of entries, as in bpe:32000, not {written!r}")
+    return kind, int(entries)
+
+
+def check_profile(tokenizer: EvalTokenizer) -> None:
+    profile, expected = profile_of(tokenizer), lossless()
+    if not isinstance(tokenizer, NamedTreeTokenizer) or (profile.name, profile.version, profile.normalizer) != (
+        expected.name,
+        expected.version,
+        None,
+    ):
+        raise TreetokError(f"{tokenizer.name} is no TreeTok tokenizer of the newest profile {expected.name}")
+
+
+def save_table(tokenizer: EvalTokenizer, words: Sequence[str], settings: dict[str, Any], path: Path) -> None:
+    beside = path.with_suffix(".part")
+    table_of(tokenizer, words, settings).save(beside)
+    beside.replace(path)
+
+
+def table_file(name: str, entries: int) -> str:
+    return label(name, entries) + TABLES
+
+
+def bytes_of(size: Size) -> int:
+    return round(size.megabytes * 1e6)
+
+
+# ---- training
+
+
+def train_missing(options: argparse.Namespace, sizes: Mapping[str, Size], folder: Path) -> None:
+    """Train the models that are not there yet: seed by seed, so that all tokenizers have as many if time runs
+    out."""
+    if not options.train_text:
+        return
+    chosen = chosen_tables(options)
+    words = load_words(options.folder)
+    held_out = {name_of(path): documents_of(path) for path in options.text}
+    if not held_out:
+        raise TreetokError("models are measured on held-out text: --text FILE")
+    numbered_held_out = number_words([text for texts in held_out.values() for text in texts], words)
+    for size_name, size in sizes.items():
+        texts = training_parts(options.train_text, bytes_of(size))
+        settings = {
+            "network": asdict(size.network),
+            "training": asdict(size.training),
+            "text": hash_of(texts),
+            "held_out": {name: hash_of(documents) for name, documents in held_out.items()},
+            "held_out_bytes": {
+                name: [len(document.encode()) for document in documents] for name, documents in held_out.items()
+            },
+        }
+        missing = [
+            (table, seed)
+            for seed in range(options.seeds)
+            for table in chosen
+            if finished_run(folder, run_name(table.name, table.entries, size_name, seed), settings) is None
+        ]
+        if missing:
+            # Before anything is on the GPU: processes are forked.
+            numbered = number_words(texts, words)
+            for table, seed in missing:
+                one = trained_run(table, seed, size_name, size, numbered, numbered_held_out, settings, options)
+                one.save(folder)
+                print(described(one), flush=True)
+
+
+def chosen_tables(options: argparse.Namespace) -> list[TokenTable]:
+    found = load_tables(options.folder)
+    if options.only is None:
+        return found
+    by_label = {label(table.name, table.entries): table for table in found}
+    for name in (names := options.only.split(",")):
+        if name not in by_label:
+            raise TreetokError(f"no table of {name!r} in {options.folder}: there are {', '.join(by_label)}")
+    return [by_label[name] for name in dict.fromkeys(names)]
+
+
+def trained_run(
+    table: TokenTable,
+    seed: int,
+    size_name: str,
+    size: Size,
+    texts: NumberedTexts,
+    held_out: NumberedTexts,
+    settings: dict[str, Any],
+    options: argparse.Namespace,
+) -> PretrainingRun:
+    from composition_models import device_name
+    from treetok.model.device import chosen_device, free_memory
+
+    device = chosen_device(options.device)
+    with Progress(True).stage(f"{table.name}, {size_name}, seed {seed}", None, "steps") as stage:
+        trained = train(
+            table, texts, size.network, size.training, seed, device, lambda step, steps: stage.at(step)
+        )
+    nats = nats_of_texts(trained.model, held_out, table, device).round(1)
+    places = places_of(settings["held_out_bytes"])
+    of_texts = {name: nats[place].tolist() for name, place in places.items()}
+    figures = {
+        **trained.figures,
+        "device": device_name(device),
+        "frequency_mismatch": mismatches(table, texts, held_out, places),
+    }
+    curve = trained.curve
+    del trained
+    free_memory(device)
+    return PretrainingRun(table.name, table.entries, size_name, seed, settings, figures, curve, of_texts)
+
+
+def places_of(documents: Mapping[str, Sequence[Any]]) -> dict[str, slice]:
+    """Where the documents of each text are among all.
+
+    >>> places_of({"a": "xyz", "b": "z"})
+    {'a': slice(0, 3, None), 'b': slice(3, 4, None)}
+    """
+    ends = np.cumsum([len(of_text) for of_text in documents.values()]).tolist()
+    return {
+        name: slice(end - len(of_text), end) for (name, of_text), end in zip(documents.items(), ends, strict=True)
+    }
+
+
+def mismatches(
+    table: TokenTable, texts: NumberedTexts, held_out: NumberedTexts, places: Mapping[str, slice]
+) -> dict[str, float]:
+    training = texts.stream(table)
+    return {
+        name: round(frequency_mismatch(training, part.stream(table), int(part.sizes.sum())), 4)
+        for name, place in places.items()
+        for part in [NumberedTexts(held_out.words[place], held_out.sizes[place])]
+    }
+
+
+def described(one: PretrainingRun) -> str:
+    figures = one.figures
+    nats = sum(map(sum, one.nats.values()))
+    of_bytes = sum(map(sum, one.settings["held_out_bytes"].values()))
+    return (
+        f"{one.name}: {figures['steps']} steps in {figures['seconds']:.0f} s,"
+        f" {figures['flops'] / max(figures['seconds'], 1e-9) / 1e12:.0f} TFLOP/s on {figures['device']};"
+        f" {nats / np.log(2) / of_bytes:.4f} bits per byte"
+    )
+
+
+def hash_of(texts: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    run(main)
