@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tree_tokenizer
+from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tree_tokenizer, parsed_lineup
+from other_vocabulary import with_other_vocabulary
 from result_files import report_comparison
-from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus.counted_words import CountedWords
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
 from treetok.evaluate.interface import NamedTreeTokenizer
@@ -34,7 +33,7 @@ def main() -> None:
         default=[0, 0.2, 0.31, 0.4, 0.5, 0.6, 0.7, 0.8, 1],
         help="comma-separated numbers from 0 to 1",
     )
-    options = parser.parse_args()
+    options = parsed_lineup(parser, against="bpe", alignments=[1.0])
     progress = Progress(True)
     lineup = lineup_of(options)
     model = only_tree_tokenizer(lineup)
@@ -43,16 +42,7 @@ def main() -> None:
     tokenizers = [*lineup.baselines]
     with progress.stage("building vocabularies", len(vocabularies), "vocabularies") as stage:
         for number, (name, choice) in enumerate(vocabularies.items(), start=1):
-            tokenizer = TreeTokenizer.train(
-                CountedWords(lineup.word_counts),
-                options.vocab_size,
-                model,
-                model.profile,
-                profile_version=model.state.profile_version,
-                progress=False,
-                prior=0,
-                **choice,
-            )
+            tokenizer = with_other_vocabulary(model, lineup.word_counts, options.vocab_size, **choice)
             tokenizers.append(NamedTreeTokenizer(tokenizer, name))
             stage.at(number)
     gold = [read_gold(path) for path in options.gold]

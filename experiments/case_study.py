@@ -5,7 +5,7 @@ python experiments/case_study.py --train-text corpus.txt.xz --model my-tokenizer
 
 from __future__ import annotations
 
-from lineup_options import lineup_of, lineup_parser
+from lineup_options import lineup_of, lineup_parser, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 
@@ -15,7 +15,7 @@ WORDS = ["bed", "commonly", "windsurfing", "tricycles", "uniquenesses"]
 def main() -> None:
     parser = lineup_parser(__doc__, baselines="bpe,unigram,wordpiece,morfessor")
     parser.add_argument("words", nargs="*", default=WORDS, metavar="WORD")
-    options = parser.parse_args()
+    options = parsed_lineup(parser)
     lineup = lineup_of(options)
     rows = [
         [tokenizer.name, *("/".join(tokenizer.segment(word)) for word in options.words)]

@@ -14,11 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lineup_options import add_gold, add_text, add_title, lineup_of, lineup_parser, only_tree_tokenizer
+from lineup_options import (
+    add_gold,
+    add_text,
+    add_title,
+    lineup_of,
+    lineup_parser,
+    only_tree_tokenizer,
+    parsed_lineup,
+)
+from other_vocabulary import with_other_vocabulary
 from result_files import report_comparison
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus.counted_words import CountedWords
 from treetok.errors import TreetokError
 from treetok.evaluate.compare import compare
 from treetok.evaluate.gold import read_gold
@@ -70,15 +78,7 @@ class Vocabularies:
     trained: dict[float, NamedTreeTokenizer] = field(default_factory=dict)
 
     def length_at(self, alignment: float) -> int:
-        tokenizer = TreeTokenizer.train(
-            CountedWords(self.word_counts),
-            self.size,
-            self.model,
-            self.model.profile,
-            progress=False,
-            prior=0,
-            alignment=alignment,
-        )
+        tokenizer = with_other_vocabulary(self.model, self.word_counts, self.size, alignment=alignment)
         name = f"TreeTok, {self.size} entries, alignment {alignment:.4g}"
         self.trained[alignment] = NamedTreeTokenizer(tokenizer, name)
         self.stage.at(self.stage.done + 1)
@@ -90,7 +90,7 @@ def main() -> None:
     add_gold(parser)
     add_text(parser)
     add_title(parser)
-    options = parser.parse_args()
+    options = parsed_lineup(parser)
     progress = Progress(True)
     gold = [read_gold(path) for path in options.gold]
     if len(options.text) != 1:

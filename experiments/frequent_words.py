@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lineup_options import add_text, lineup_of, lineup_parser
+from lineup_options import add_text, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.evaluate.interface import EvalTokenizer
@@ -78,7 +78,7 @@ def main() -> None:
     parser = lineup_parser(__doc__, baselines="bpe,unigram")
     add_text(parser)
     parser.add_argument("--words", type=int, default=2000, help="of each text (default: 2000)")
-    options = parser.parse_args()
+    options = parsed_lineup(parser, words=100)
     checked = read_checked_words()
     texts = [read_text(path) for path in options.text]
     lineup = lineup_of(options)

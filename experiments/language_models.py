@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lineup_options import add_text, lineup_of, lineup_parser
+from lineup_options import add_text, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument("--device", default="auto")
-    options = parser.parse_args()
+    options = parsed_lineup(parser, against="", characters=1000, layers=1, dimension=16, seeds=1, device="cpu")
     if options.seeds < 1:
         raise TreetokError(f"--seeds must be at least 1, not {options.seeds}")
     texts = [read_text(path) for path in options.text]
@@ -84,6 +84,7 @@ def nats_of_sentences(
         beside = path.with_suffix(".part")
         beside.write_text(json.dumps({"tokenizer": tokenizer.name, "seed": seed, "nats": likelihood.nats}))
         beside.replace(path)
+        print(f"{tokenizer.name}, seed {seed}: {likelihood.steps} steps, {likelihood.seconds:.0f} s", flush=True)
     nats: list[float] = json.loads(path.read_text())["nats"]
     return nats
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from treetok import TreeTokenizer
 from treetok.errors import TreetokError
@@ -12,6 +13,16 @@ from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE
 from treetok.evaluate.baselines.pre_tokenized import PreTokenization
 from treetok.evaluate.lineup import Lineup, build_lineup
 from treetok.progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent
+# What --quick takes for options that are not given.
+QUICK_FILES: dict[str, list[Any]] = {
+    "model": ["en-uncased"],
+    "train_text": [ROOT / "sample_text" / "city.txt"],
+    "gold": [ROOT / "tests" / "data" / "gold_sample.tsv"],
+    "text": [ROOT / "sample_text" / "workshop.txt"],
+}
+QUICK_VOCAB_SIZE = 400
 
 
 def plain_parser(description: str) -> argparse.ArgumentParser:
@@ -38,15 +49,36 @@ def lineup_parser(description: str, baselines: str = "bpe,wordpiece,unigram") ->
     parser.add_argument(
         "--morfessor-types", type=int, metavar="N", help="train Morfessor on the N most frequent types"
     )
+    parser.add_argument(
+        "--quick", action="store_true", help="on little text of the project, in seconds: to see that it runs"
+    )
     return parser
 
 
+def parsed_lineup(
+    parser: argparse.ArgumentParser, needed: Sequence[str] = ("gold", "text"), **quick: Any
+) -> argparse.Namespace:
+    """The options of a parser with a line-up. With --quick, those that are not given have the values of `quick`,
+    and files are small ones of the project. Options in `needed` must be given, if the parser has them."""
+    options = parser.parse_args()
+    if options.quick:
+        parser.set_defaults(vocab_size=QUICK_VOCAB_SIZE, **quick)
+        options = parser.parse_args()
+        for name, files in QUICK_FILES.items():
+            if getattr(options, name, None) == []:
+                setattr(options, name, files)
+    for name in needed:
+        if getattr(options, name, None) == []:
+            parser.error(f"the following arguments are required: --{name}")
+    return options
+
+
 def add_gold(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gold", action="append", required=True, help="a gold file; may be repeated")
+    parser.add_argument("--gold", action="append", default=[], help="a gold file; may be repeated")
 
 
 def add_text(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--text", action="append", required=True, help="held-out text; may be repeated")
+    parser.add_argument("--text", action="append", default=[], help="held-out text; may be repeated")
 
 
 def add_title(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lineup_options import lineup_of, lineup_parser, only_tree_tokenizer
+from lineup_options import lineup_of, lineup_parser, only_tree_tokenizer, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -97,7 +97,7 @@ def lower_bound(nodes: SharedNodes, vocab_size: int) -> tuple[float, int]:
 def main() -> None:
     parser = lineup_parser(__doc__, baselines="")
     parser.add_argument("--words", type=int, default=5000, metavar="N", help="use the N most frequent words only")
-    options = parser.parse_args()
+    options = parsed_lineup(parser, words=300)
     lineup = lineup_of(options)
     model = only_tree_tokenizer(lineup)
     counts = lineup.word_counts

@@ -13,7 +13,7 @@ import sys
 from itertools import chain
 from pathlib import Path
 
-from lineup_options import lineup_of, lineup_parser
+from lineup_options import lineup_of, lineup_parser, parsed_lineup
 from treetok.cli.script_errors import run
 from treetok.corpus import count_words
 from treetok.errors import TreetokError
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument(
         "--gold", action="append", default=[], help="a gold file whose words to segment as well; may be repeated"
     )
-    options = parser.parse_args()
+    options = parsed_lineup(parser, needed=())
     lineup = lineup_of(options)
     profile = lineup.profile
     for model in lineup.models:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lineup_options import lineup_of, lineup_parser
+from lineup_options import lineup_of, lineup_parser, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -107,9 +107,9 @@ def tokens_of(tokenizer: EvalTokenizer, texts: list[str]) -> tuple[int, int | No
 
 def main() -> None:
     parser = lineup_parser(__doc__, baselines="bpe")
-    parser.add_argument("--folder", action="append", type=Path, required=True, help="source code; may be repeated")
+    parser.add_argument("--folder", action="append", type=Path, default=[], help="source code; may be repeated")
     parser.add_argument("--megabytes", type=float, default=10.0, help="per language (default: 10)")
-    options = parser.parse_args()
+    options = parsed_lineup(parser, ["folder"], model=["en"], folder=[Path(__file__).parent])
     found = collect(options.folder, round(options.megabytes * 1e6))
     if not found.by_language:
         raise TreetokError("no source code in these folders")

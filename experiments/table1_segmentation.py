@@ -8,7 +8,7 @@ python experiments/table1_segmentation.py --train-text corpus.txt.xz --gold morp
 
 from __future__ import annotations
 
-from lineup_options import add_gold, add_title, lineup_of, lineup_parser
+from lineup_options import add_gold, add_title, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_comparison
 from treetok.cli.script_errors import run
 from treetok.evaluate.compare import compare
@@ -22,7 +22,7 @@ def main() -> None:
     parser = lineup_parser(__doc__, baselines="bpe,wordpiece,unigram,morfessor,counts")
     add_gold(parser)
     add_title(parser)
-    options = parser.parse_args()
+    options = parsed_lineup(parser)
     gold_files = [read_gold(path) for path in options.gold]
     profile = options.profile or profile_of(load_tokenizer(options.model[0]) if options.model else None).name
     lineup = lineup_of(options, ("equal", "whitespace") if profile == "uncased" else ("equal",))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from lineup_options import add_text, add_title, lineup_of, lineup_parser
+from lineup_options import add_text, add_title, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_comparison, save_comparison
 from treetok.cli.script_errors import run
 from treetok.evaluate.bootstrap import paired_test
@@ -31,7 +31,7 @@ def main() -> None:
     models.add_argument("--dimension", type=int, default=256)
     models.add_argument("--seed", type=int, default=0)
     models.add_argument("--device", default="auto")
-    options = parser.parse_args()
+    options = parsed_lineup(parser, characters=3000, layers=1, dimension=16, device="cpu")
     options.title = options.title or "Compression (Table 2)"
     progress = Progress(True)
     texts = [read_text(path, split_sentences=True) for path in options.text]

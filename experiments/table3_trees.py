@@ -8,7 +8,7 @@ python experiments/table3_trees.py --model my-tokenizer --gold morpho.tsv --out 
 
 from __future__ import annotations
 
-from lineup_options import add_gold, add_title, lineup_of, lineup_parser
+from lineup_options import add_gold, add_title, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_comparison
 from treetok.cli.script_errors import run
 from treetok.evaluate.compare import compare
@@ -21,7 +21,7 @@ def main() -> None:
     add_gold(parser)
     add_title(parser)
     parser.add_argument("--whole-strings", action="store_true", help="do not split strings into words (see above)")
-    options = parser.parse_args()
+    options = parsed_lineup(parser)
     gold_files = [read_gold(path) for path in options.gold]
     lineup = lineup_of(options)
     trees = lineup.trees(pre_tokenize=not options.whole_strings)

@@ -16,11 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tree_tokenizer
+from lineup_options import add_gold, add_text, lineup_of, lineup_parser, only_tree_tokenizer, parsed_lineup
+from other_vocabulary import options_of, with_other_vocabulary
 from result_files import report_tables
-from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus.counted_words import CountedWords
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines.subword import train_baseline
 from treetok.evaluate.bootstrap import Figure
@@ -33,8 +32,6 @@ from treetok.progress import Progress
 
 TREETOK = "TreeTok"
 BASELINES = {"BPE": "bpe", "Unigram": "unigram"}
-# The options of a tokenizer that its vocabularies of other sizes share.
-SHARED = ("vocab", "alignment", "plain_names", "markers", "min_word_count", "character_coverage")
 # What is reported, of gold files and of texts.
 SCORES = {
     "accuracy": "words cut as in the gold (%)",
@@ -56,7 +53,7 @@ def main() -> None:
         "--sizes", default="8000,16000,32000,64000,128000", help="numbers of ids (default: %(default)s)"
     )
     parser.add_argument("--plot", type=Path, help="SVG")
-    options = parser.parse_args()
+    options = parsed_lineup(parser, sizes="400")
     sizes = checked_sizes(options.sizes)
     if options.plot:
         check_matplotlib()
@@ -71,13 +68,13 @@ def main() -> None:
 
             def make(name: str = name, size: int = size) -> EvalTokenizer:
                 if name == TREETOK:
-                    return NamedTreeTokenizer(resized(model, lineup.word_counts, size), TREETOK)
+                    return NamedTreeTokenizer(with_other_vocabulary(model, lineup.word_counts, size), TREETOK)
                 return train_baseline(BASELINES[name], lineup.word_counts, size, lineup.profile, "equal")  # type: ignore[arg-type]
 
             identity = repr((name, size, model.state.sha256, options.train_text, options.gold, options.text))
             measured[name][size] = measure(options.out, name, size, identity, make, gold, texts, progress)
     notes = {key: note for key, note in lineup.notes.items() if key != "entries"}
-    notes["TreeTok"] = ", ".join(f"{key} {value}" for key, value in shared_options(model).items())
+    notes["TreeTok"] = ", ".join(f"{key} {value}" for key, value in options_of(model).items())
     report_tables(options.out, "Sizes of the vocabulary", tables_of(measured, sizes), notes)
     if options.plot:
         draw(options.plot, measured, sizes)
@@ -92,24 +89,6 @@ def checked_sizes(written: str) -> list[int]:
         return sorted({int(size) for size in written.split(",")})
     except ValueError:
         raise TreetokError(f"--sizes are whole numbers with commas between them, not {written!r}") from None
-
-
-def shared_options(model: TreeTokenizer) -> dict[str, Any]:
-    return {name: model.settings[name] for name in SHARED if name in model.settings}
-
-
-def resized(model: TreeTokenizer, word_counts: dict[str, int], size: int) -> TreeTokenizer:
-    """A tokenizer with the trees and options of another, and a vocabulary of another size."""
-    return TreeTokenizer.train(
-        CountedWords(word_counts),
-        size,
-        model,
-        model.profile,
-        profile_version=model.state.profile_version,
-        progress=False,
-        prior=0,
-        **shared_options(model),
-    )
 
 
 def measure(
