@@ -264,7 +264,7 @@ def test_the_list_of_checked_words():
     [
         "table1_segmentation", "table2_compression", "table3_trees", "alignment", "equal_tokens",
         "case_study", "frequent_words", "optimal_vocabulary", "vocabulary_sizes", "language_models",
-        "segment_words", "source_code",
+        "segment_words", "source_code", "token_frequencies",
     ],
 )  # fmt: skip
 def test_every_experiment_can_be_tried_quickly(script, tmp_path):
