@@ -43,7 +43,7 @@ from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
 from treetok.evaluate.tree_sources import Balanced, LeftBranching, Random, RightBranching
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
-from treetok.model.device import chosen_device
+from treetok.model.device import chosen_device, computing_threads
 from treetok.model.presets import PRESETS
 from treetok.pipeline.count_words import fingerprint
 from treetok.progress import Progress
@@ -189,7 +189,8 @@ def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> 
         began = time.monotonic()
         trained = training.train(name, variant)
         prepared_and_trained, began = time.monotonic() - began, time.monotonic()
-        entries = tree_entries(gold, {decoding: [source] for decoding, source in trained.trees.items()})
+        with computing_threads(device, None):
+            entries = tree_entries(gold, {decoding: [source] for decoding, source in trained.trees.items()})
         decoded = time.monotonic() - began
         figures = {**trained.figures, "seconds_of_decoding": round(decoded, 1)}
         ModelScores(name, settings.seed, shared, own_settings, figures, versions(), entries).save(folder)

@@ -82,7 +82,8 @@ def main() -> None:
         "nats per word": f"{trainer.mean_loss():.3f}",
         "decoding": "MBR over spans; Viterbi for small grammars only",
     }
-    comparison = compare([], gold_files, trees=trees, notes=notes, progress=progress)
+    with computing_threads(device, None):
+        comparison = compare([], gold_files, trees=trees, notes=notes, progress=progress)
     report_comparison(options.out, options.title or "The neural PCFG of Table 3", comparison)
     scoring = time.monotonic() - began
     print(f"{trainer.seconds:.0f} s of training, {scoring:.0f} s of decoding and scoring, on {device}")

@@ -3,7 +3,8 @@
 GPT-2-style models from scratch, one pass over the same text for all. The steps can be run on different machines:
 --prepare (trains the baselines, segments all words; writes to --folder) and --train (on a GPU; needs the texts and
 --folder). Without either, all is done that is not done yet, and tables are made of the runs that are there. A
-model whose run is in --runs is not trained again. --quick is a tiny model on the text of the project, in seconds.
+model whose run is in --runs is not trained again. --quick is a tiny model on the text of the project, in seconds;
+it needs a --folder, too.
 
 python experiments/pretraining.py --model en --baseline bpe:32000 --baseline unigram:32000 \\
     --tokenizer-text corpus.txt.xz --train-text corpus.txt.xz --text news.txt --folder build/pretraining \\
@@ -14,7 +15,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +36,9 @@ from gpt_pretraining.token_tables import (
     TABLES,
     WORDS,
     TokenTable,
+    checked_table,
     distinct_words,
+    hash_of_words,
     load_tables,
     load_words,
     save_words,
@@ -47,9 +53,11 @@ from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
 from treetok.evaluate.lineup import TrainingText, profile_of, train_baselines
 from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
+from treetok.pipeline.count_words import fingerprint
 from treetok.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
+BASELINES = {"bpe": "BPE", "unigram": "Unigram", "wordpiece": "WordPiece"}
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,8 @@ def main() -> None:
         for name in options.size
     }
     runs = options.runs or options.out.parent / "pretraining"
+    if options.train_text:
+        check_places(runs, options.out)
     if options.prepare or not options.train:
         prepare(options, sizes.values())
     if options.train or not options.prepare:
@@ -116,8 +126,8 @@ def parsed_options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.seeds < 1:
         parser.error(f"--seeds must be at least 1, not {options.seeds}")
-    if options.megabytes is not None and not options.megabytes > 0:
-        parser.error(f"--megabytes must be above 0, not {options.megabytes:g}")
+    if options.megabytes is not None and not 0 < options.megabytes < math.inf:
+        parser.error(f"--megabytes must be above 0 and finite, not {options.megabytes:g}")
     if options.quick:
         sample = sorted((ROOT / "sample_text").glob("*.txt"))
         options.train_text = options.train_text or sample[:1]
@@ -129,17 +139,39 @@ def parsed_options() -> argparse.Namespace:
     options.size = list(dict.fromkeys(options.size or ["small"]))
     if options.train_text and options.folder is None:
         parser.error("tables of words are kept in a folder: --folder FOLDER")
+    if (options.prepare or options.train) and not options.train_text:
+        parser.error("there is nothing to be done without a text: --train-text FILE")
+    if options.train_text and not options.text:
+        parser.error("models are measured on held-out text: --text FILE")
+    if len({name_of(path) for path in options.text}) < len(options.text):
+        parser.error("two of the held-out texts have the same name")
     return options
+
+
+def check_places(runs: Path, out: Path) -> None:
+    """Better now than when a model has been trained."""
+    if out.is_dir():
+        raise TreetokError(f"{out} is a directory: --out names a file")
+    for folder in (runs, out.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
 
 
 # ---- tables of words
 
 
-def prepare(options: argparse.Namespace, sizes: Any) -> None:
+def prepare(options: argparse.Namespace, sizes: Iterable[Size]) -> None:
     """Write the table of every tokenizer, unless it is there."""
     if not options.train_text:
         return
     folder: Path = options.folder
+    baselines = list(map(kind_and_entries, options.baseline))
+    if baselines and not options.tokenizer_text:
+        raise TreetokError("baselines need a text to be trained on: --tokenizer-text FILE")
+    models = load_tokenizers(options.model)
+    for model in models:
+        check_profile(model)
     if not (folder / WORDS).exists():
         most_bytes = max(bytes_of(size) for size in sizes)
         texts = training_parts(options.train_text, most_bytes)
@@ -147,20 +179,31 @@ def prepare(options: argparse.Namespace, sizes: Any) -> None:
         profile = lossless()
         save_words(distinct_words(profile.split(text) for text in texts), folder)
     words = load_words(folder)
-    for tokenizer in load_tokenizers(options.model):
-        path = folder / table_file(tokenizer.name, tokenizer.vocabulary_size or 0)
-        if not path.exists():
-            check_profile(tokenizer)
-            save_table(tokenizer, words, {"trained": "before"}, path)
-    counted = TrainingText(options.tokenizer_text, lossless(), Progress(True))
-    for kind, entries in map(kind_and_entries, options.baseline):
-        name = {"bpe": "BPE", "unigram": "Unigram", "wordpiece": "WordPiece"}.get(kind, kind)
-        path = folder / table_file(name, entries)
-        if not path.exists():
-            if not options.tokenizer_text:
-                raise TreetokError("baselines need a text to be trained on: --tokenizer-text FILE")
+    for model in models:
+        path = folder / table_file(model.name, model.vocabulary_size or 0)
+        if is_missing(path, words, identity := model.tokenizer.state.sha256):
+            table_of(model, words, identity).save(path)
+    if baselines:
+        counted = TrainingText(options.tokenizer_text, lossless(), Progress(True))
+        text_sha256 = fingerprint(options.tokenizer_text)
+    for kind, entries in baselines:
+        path = folder / table_file(BASELINES[kind], entries)
+        if is_missing(path, words, identity := f"{kind} {entries} {text_sha256}"):
             (baseline,) = train_baselines(kind, counted, entries, ("equal",), None)
-            save_table(baseline, words, {"text": [path.name for path in options.tokenizer_text]}, path)
+            if baseline.vocabulary_size != entries:
+                raise TreetokError(
+                    f"{baseline.name} has {baseline.vocabulary_size} entries, not {entries}: the text has no more"
+                )
+            table_of(baseline, words, identity).save(path)
+
+
+def is_missing(path: Path, words: Sequence[str], identity: str) -> bool:
+    """Whether there is no such table; an error if there is one of another tokenizer, or of other words."""
+    if not path.exists():
+        return True
+    if checked_table(path, hash_of_words(words)).tokenizer != identity:
+        raise TreetokError(f"{path} is of another tokenizer of this name: choose another --folder, or remove it")
+    return False
 
 
 def kind_and_entries(written: str) -> tuple[str, int]:
@@ -169,25 +212,19 @@ def kind_and_entries(written: str) -> tuple[str, int]:
     ('bpe', 32000)
     """
     kind, _, entries = written.partition(":")
-    if not entries.isdecimal() or not int(entries):
-        raise TreetokError(f"a baseline is given with its number of entries, as in bpe:32000, not {written!r}")
+    if kind not in BASELINES or not entries.isdecimal() or not int(entries):
+        raise TreetokError(
+            f"a baseline is one of {', '.join(BASELINES)} with its number of entries, as in bpe:32000, not"
+            f" {written!r}"
+        )
     return kind, int(entries)
 
 
 def check_profile(tokenizer: EvalTokenizer) -> None:
     profile, expected = profile_of(tokenizer), lossless()
-    if not isinstance(tokenizer, NamedTreeTokenizer) or (profile.name, profile.version, profile.normalizer) != (
-        expected.name,
-        expected.version,
-        None,
-    ):
+    described = (profile.name, profile.version, profile.normalizer)
+    if not isinstance(tokenizer, NamedTreeTokenizer) or described != (expected.name, expected.version, None):
         raise TreetokError(f"{tokenizer.name} is no TreeTok tokenizer of the newest profile {expected.name}")
-
-
-def save_table(tokenizer: EvalTokenizer, words: Sequence[str], settings: dict[str, Any], path: Path) -> None:
-    beside = path.with_suffix(".part")
-    table_of(tokenizer, words, settings).save(beside)
-    beside.replace(path)
 
 
 def table_file(name: str, entries: int) -> str:
@@ -206,15 +243,19 @@ def train_missing(options: argparse.Namespace, sizes: Mapping[str, Size], folder
     out."""
     if not options.train_text:
         return
-    chosen = chosen_tables(options)
     words = load_words(options.folder)
+    chosen = chosen_tables(options, words)
     held_out = {name_of(path): documents_of(path) for path in options.text}
-    if not held_out:
-        raise TreetokError("models are measured on held-out text: --text FILE")
+    for name, documents in held_out.items():
+        if not documents:
+            raise TreetokError(f"the held-out text {name} is empty")
     numbered_held_out = number_words([text for texts in held_out.values() for text in texts], words)
     for size_name, size in sizes.items():
         texts = training_parts(options.train_text, bytes_of(size))
+        if not texts:
+            raise TreetokError("there is no text to train on")
         settings = {
+            "batches": "as many steps for every tokenizer",
             "network": asdict(size.network),
             "training": asdict(size.training),
             "text": hash_of(texts),
@@ -223,27 +264,22 @@ def train_missing(options: argparse.Namespace, sizes: Mapping[str, Size], folder
                 name: [len(document.encode()) for document in documents] for name, documents in held_out.items()
             },
         }
-        missing = [
-            (table, seed)
-            for seed in range(options.seeds)
-            for table in chosen
-            if finished_run(folder, run_name(table.name, table.entries, size_name, seed), settings) is None
-        ]
-        if missing:
-            # Before anything is on the GPU: processes are forked.
-            numbered = number_words(texts, words)
-            for table, seed in missing:
+        # Before anything is on the GPU: processes are forked.
+        numbered = number_words(texts, words)
+        for seed, table in itertools.product(range(options.seeds), chosen):
+            name = run_name(table.name, table.entries, size_name, seed)
+            if finished_run(folder, name, settings, table.sha256) is None:
                 one = trained_run(table, seed, size_name, size, numbered, numbered_held_out, settings, options)
                 one.save(folder)
                 print(described(one), flush=True)
 
 
-def chosen_tables(options: argparse.Namespace) -> list[TokenTable]:
-    found = load_tables(options.folder)
+def chosen_tables(options: argparse.Namespace, words: Sequence[str]) -> list[TokenTable]:
+    found = load_tables(options.folder, words)
     if options.only is None:
         return found
     by_label = {label(table.name, table.entries): table for table in found}
-    for name in (names := options.only.split(",")):
+    for name in (names := list(map(str.strip, options.only.split(",")))):
         if name not in by_label:
             raise TreetokError(f"no table of {name!r} in {options.folder}: there are {', '.join(by_label)}")
     return [by_label[name] for name in dict.fromkeys(names)]
@@ -260,14 +296,15 @@ def trained_run(
     options: argparse.Namespace,
 ) -> PretrainingRun:
     from composition_models import device_name
-    from treetok.model.device import chosen_device, free_memory
+    from treetok.model.device import chosen_device, computing_threads, free_memory
 
     device = chosen_device(options.device)
-    with Progress(True).stage(f"{table.name}, {size_name}, seed {seed}", None, "steps") as stage:
-        trained = train(
-            table, texts, size.network, size.training, seed, device, lambda step, steps: stage.at(step)
-        )
-    nats = nats_of_texts(trained.model, held_out, table, device).round(1)
+    with computing_threads(device, None):
+        with Progress(True).stage(f"{table.name}, {size_name}, seed {seed}", None, "steps") as stage:
+            trained = train(
+                table, texts, size.network, size.training, seed, device, lambda step, steps: stage.at(step)
+            )
+        nats = nats_of_texts(trained.model, held_out, table, device).round(1)
     places = places_of(settings["held_out_bytes"])
     of_texts = {name: nats[place].tolist() for name, place in places.items()}
     figures = {
@@ -278,7 +315,9 @@ def trained_run(
     curve = trained.curve
     del trained
     free_memory(device)
-    return PretrainingRun(table.name, table.entries, size_name, seed, settings, figures, curve, of_texts)
+    return PretrainingRun(
+        table.name, table.entries, table.sha256, size_name, seed, settings, figures, curve, of_texts
+    )
 
 
 def places_of(documents: Mapping[str, Sequence[Any]]) -> dict[str, slice]:
@@ -308,9 +347,9 @@ def described(one: PretrainingRun) -> str:
     figures = one.figures
     nats = sum(map(sum, one.nats.values()))
     of_bytes = sum(map(sum, one.settings["held_out_bytes"].values()))
+    speed = f", {figures['flops'] / figures['seconds'] / 1e12:.2g} TFLOP/s" if figures["seconds"] else ""
     return (
-        f"{one.name}: {figures['steps']} steps in {figures['seconds']:.0f} s,"
-        f" {figures['flops'] / max(figures['seconds'], 1e-9) / 1e12:.0f} TFLOP/s on {figures['device']};"
+        f"{one.name}: {figures['steps']} steps in {figures['seconds']:.0f} s{speed} on {figures['device']};"
         f" {nats / np.log(2) / of_bytes:.4f} bits per byte"
     )
 

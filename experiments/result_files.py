@@ -40,7 +40,9 @@ def report_tables(out: Path, title: str, tables: list[dict[str, Any]], notes: di
 def save(out: Path, title: str, **result: Any) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     content = {"title": title, "command": command_line(), **result}
-    out.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    beside = out.with_name(out.name + ".part")
+    beside.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    beside.replace(out)
 
 
 def command_line() -> str:

@@ -11,11 +11,14 @@ from typing import Any
 from gpt_pretraining.training import Curve
 from treetok.errors import TreetokError, first_difference
 
+FIGURES = ("parameters", "tokens", "bytes", "steps", "flops", "seconds", "device", "frequency_mismatch")
+
 
 @dataclass(frozen=True)
 class PretrainingRun:
     """
     tokenizer, entries: the tokenizer's name and size.
+    table: what identifies the ids that the tokenizer makes of the text's words.
     size: the name of the model's size.
     settings: of the model and its training, and what identifies the texts.
     figures: parameters, tokens, steps, floating-point operations, seconds and device; and, by held-out text,
@@ -25,6 +28,7 @@ class PretrainingRun:
 
     tokenizer: str
     entries: int
+    table: str
     size: str
     seed: int
     settings: dict[str, Any]
@@ -47,9 +51,19 @@ class PretrainingRun:
     def load(cls, path: Path) -> PretrainingRun:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**content | {"curve": Curve(**content["curve"])})
-        except (ValueError, TypeError, KeyError) as error:
-            raise TreetokError(f"{path} has nothing of a pretrained model: {error}") from None
+            run = cls(**content | {"curve": Curve(**content["curve"])})
+            run.check()
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise TreetokError(f"{path} has nothing of a pretrained model: {error!r}; remove it") from None
+        return run
+
+    def check(self) -> None:
+        """Raise an error if parts are missing."""
+        sizes: dict[str, list[int]] = self.settings["held_out_bytes"]
+        if {text: len(nats) for text, nats in self.nats.items()} != {text: len(of) for text, of in sizes.items()}:
+            raise ValueError("nats are not those of the held-out documents")
+        for name in FIGURES:
+            self.figures[name]
 
 
 def label(tokenizer: str, entries: int) -> str:
@@ -58,7 +72,7 @@ def label(tokenizer: str, entries: int) -> str:
     >>> label("TreeTok en", 32000)
     'TreeTok-en-32000'
     """
-    return f"{tokenizer}-{entries}".replace(" ", "-").replace("/", "-")
+    return f"{tokenizer}-{entries}".replace(" ", "-").replace("/", "-").lstrip("-")
 
 
 def run_name(tokenizer: str, entries: int, size: str, seed: int) -> str:
@@ -69,8 +83,8 @@ def run_name(tokenizer: str, entries: int, size: str, seed: int) -> str:
     return f"{label(tokenizer, entries)}-{size}-seed{seed}"
 
 
-def finished_run(folder: Path, name: str, settings: dict[str, Any]) -> PretrainingRun | None:
-    """The run of this name, if it is in the folder; an error if it has other settings."""
+def finished_run(folder: Path, name: str, settings: dict[str, Any], table: str) -> PretrainingRun | None:
+    """The run of this name, if it is in the folder; an error if it has other settings or another tokenizer."""
     path = folder / f"{name}.json"
     if not path.exists():
         return None
@@ -79,6 +93,8 @@ def finished_run(folder: Path, name: str, settings: dict[str, Any]) -> Pretraini
     if found.settings != wanted:
         difference = first_difference(found.settings, wanted)
         raise TreetokError(f"{path} is of another training: {difference}; remove it, or choose other --runs")
+    if found.table != table:
+        raise TreetokError(f"{path} is of another tokenizer of this name; remove it, or choose other --runs")
     return found
 
 

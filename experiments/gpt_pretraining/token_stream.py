@@ -70,7 +70,9 @@ def numbers_of(texts: Sequence[str]) -> list[WordNumbers]:
             for text in texts
         ]
     except KeyError as error:
-        raise TreetokError(f"the word {error} is not in the tables: they were made of other text") from None
+        raise TreetokError(
+            f"the word {error} is not in the tables, which were made of other text: choose another --folder"
+        ) from None
 
 
 def lossless() -> Profile:

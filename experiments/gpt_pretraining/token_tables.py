@@ -5,13 +5,15 @@ All tokenizers split text into the same words, and the ids of a word do not depe
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import lzma
+import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,19 +33,26 @@ class TokenTable:
     """The ids of word w are `flat[first[w] : first[w + 1]]`; ids count from 1, and 0 ends a document.
 
     entries: the size of the vocabulary, without the end of a document.
-    settings: what is known of the tokenizer.
+    tokenizer: what identifies the tokenizer.
+    words: what identifies the words (`hash_of_words`).
     """
 
     name: str
     entries: int
     flat: Ids
     first: npt.NDArray[np.int64]
-    settings: dict[str, Any]
+    tokenizer: str = ""
+    words: str = ""
+
+    @cached_property
+    def sha256(self) -> str:
+        """What identifies the ids."""
+        return hashlib.sha256(self.flat.tobytes() + self.first.tobytes()).hexdigest()[:16]
 
     def encode(self, words: npt.NDArray[np.int32]) -> Ids:
         """The ids of a text given as numbers of words, of which -1 is the end of a document.
 
-        >>> table = TokenTable("", 9, np.array([7, 8, 9], np.uint32), np.array([0, 2, 3]), {})
+        >>> table = TokenTable("", 9, np.array([7, 8, 9], np.uint32), np.array([0, 2, 3]))
         >>> table.encode(np.array([1, 0, -1], np.int32)).tolist()
         [9, 7, 8, 0]
         """
@@ -57,26 +66,43 @@ class TokenTable:
         return ids
 
     def save(self, path: Path) -> None:
-        head = {"name": self.name, "entries": self.entries, "settings": self.settings}
+        head = {name: getattr(self, name) for name in ("name", "entries", "tokenizer", "words")}
         content = io.BytesIO()
         lengths = np.diff(self.first).astype(np.uint16)
         np.savez(content, head=np.array(json.dumps(head)), flat=self.flat, lengths=lengths)
-        path.write_bytes(lzma.compress(content.getvalue()))
+        write(path, lzma.compress(content.getvalue()))
 
     @classmethod
     def load(cls, path: Path) -> TokenTable:
-        with np.load(io.BytesIO(lzma.decompress(path.read_bytes()))) as content:
-            head = json.loads(str(content["head"]))
-            first = np.concatenate([[0], np.cumsum(content["lengths"], dtype=np.int64)])
-            return cls(head["name"], head["entries"], content["flat"], first, head["settings"])
+        try:
+            with np.load(io.BytesIO(lzma.decompress(path.read_bytes())), allow_pickle=False) as content:
+                head = json.loads(str(content["head"]))
+                first = np.concatenate([[0], np.cumsum(content["lengths"], dtype=np.int64)])
+                table = cls(flat=content["flat"], first=first, **head)
+            if first[-1] != len(table.flat) or not table.flat.size or table.flat.max() > table.entries:
+                raise ValueError("its parts do not fit")
+        except (lzma.LZMAError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
+            raise TreetokError(f"{path} is damaged ({error}): remove it, and --prepare makes it again") from None
+        return table
 
 
-def table_of(tokenizer: EvalTokenizer, words: Sequence[str], settings: dict[str, Any]) -> TokenTable:
+def write(path: Path, content: bytes) -> None:
+    """Write a file beside its place, and put it there."""
+    beside = path.with_suffix(".part")
+    try:
+        beside.write_bytes(content)
+    except OSError as error:
+        raise TreetokError(f"cannot write {path}: {error.strerror or error}") from None
+    beside.replace(path)
+
+
+def table_of(tokenizer: EvalTokenizer, words: Sequence[str], identity: str = "") -> TokenTable:
     """Segment all words with a tokenizer."""
+    of_words = hash_of_words(words)
     if isinstance(tokenizer, NamedTreeTokenizer):
         flat, first = tokenizer.tokenizer.encode_flat(list(words))
         entries = tokenizer.tokenizer.vocab_size
-        return TokenTable(tokenizer.name, entries, flat + np.uint32(1), first.astype(np.int64), settings)
+        return TokenTable(tokenizer.name, entries, flat + np.uint32(1), first.astype(np.int64), identity, of_words)
     numbers: dict[str, int] = {}
     ids: list[int] = []
     lengths = []
@@ -86,24 +112,43 @@ def table_of(tokenizer: EvalTokenizer, words: Sequence[str], settings: dict[str,
         lengths.append(len(tokens))
     entries = max(len(numbers), tokenizer.vocabulary_size or 0)
     first_of_words = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return TokenTable(tokenizer.name, entries, np.array(ids, np.uint32), first_of_words, settings)
+    return TokenTable(tokenizer.name, entries, np.array(ids, np.uint32), first_of_words, identity, of_words)
 
 
 def save_words(words: Sequence[str], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WORDS).write_bytes(lzma.compress(json.dumps(list(words), ensure_ascii=False).encode()))
+    write(folder / WORDS, lzma.compress(json.dumps(list(words), ensure_ascii=False).encode()))
 
 
 def load_words(folder: Path) -> list[str]:
     path = folder / WORDS
     if not path.exists():
         raise TreetokError(f"{path} is missing: --prepare makes it")
-    words: list[str] = json.loads(lzma.decompress(path.read_bytes()))
+    try:
+        words: list[str] = json.loads(lzma.decompress(path.read_bytes()))
+    except (lzma.LZMAError, ValueError) as error:
+        raise TreetokError(f"{path} is damaged ({error}): remove {folder}, and --prepare makes it again") from None
     return words
 
 
-def load_tables(folder: Path) -> list[TokenTable]:
-    return [TokenTable.load(path) for path in sorted(folder.glob(f"*{TABLES}"))]
+def hash_of_words(words: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+
+
+def load_tables(folder: Path, words: Sequence[str]) -> list[TokenTable]:
+    """All tables in a folder; an error if one is of other words."""
+    paths = sorted(folder.glob(f"*{TABLES}"))
+    if not paths:
+        raise TreetokError(f"{folder} has no tables of tokenizers: --prepare makes them of --model and --baseline")
+    of_words = hash_of_words(words)
+    return [checked_table(path, of_words) for path in paths]
+
+
+def checked_table(path: Path, of_words: str) -> TokenTable:
+    table = TokenTable.load(path)
+    if table.words != of_words:
+        raise TreetokError(f"{path} is of other words than {WORDS}: choose another --folder, or remove this one")
+    return table
 
 
 def distinct_words(texts: Iterable[list[str]]) -> list[str]:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from gpt_pretraining.network import Gpt, NetworkConfig
 from gpt_pretraining.token_stream import NumberedTexts
 from gpt_pretraining.token_tables import END, TokenTable
+from treetok.errors import TreetokError
 
 POINTS_OF_CURVE = 100
 
@@ -69,33 +70,32 @@ class Trained:
 
 @dataclass(frozen=True)
 class Windows:
-    """A stream of ids cut into steps of B windows of T tokens; what is left at the end is not used."""
+    """A stream of ids cut into windows of T tokens, and these into as many steps for every tokenizer. Numbers of
+    windows differ by one at most between steps; less than a window is left over at the end."""
 
     stream: Tensor
-    windows: int
+    steps: int
     context: int
 
     @classmethod
     def of(cls, ids: npt.NDArray[np.uint32], size: int, bytes_per_step: int, context: int, device: str) -> Windows:
-        """As many windows a step as make up about this many bytes of the `size` bytes of the text."""
-        windows = max(1, round(len(ids) * bytes_per_step / size / context))
+        """As many steps as make up about this many bytes each of the `size` bytes of the text."""
+        steps = min(max(1, round(size / bytes_per_step)), len(ids) // context)
+        if not steps:
+            raise TreetokError(f"the text has {len(ids)} tokens, too few for a context of {context}")
         stream = torch.from_numpy(np.concatenate([[END], ids]).astype(np.int32)).to(device)
-        return cls(stream, windows, context)
+        return cls(stream, steps, context)
 
     @property
-    def tokens_per_step(self) -> int:
-        return self.windows * self.context
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The number of tokens seen before each step, and after the last."""
+        windows = (len(self.stream) - 1) // self.context
+        return self.context * (windows * np.arange(self.steps + 1) // self.steps)
 
-    @property
-    def steps(self) -> int:
-        return (len(self.stream) - 1) // self.tokens_per_step
-
-    def batch(self, step: int) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of a step, BT."""
-        start = step * self.tokens_per_step
-        tokens = self.stream[start : start + self.tokens_per_step + 1].long()
-        shape = (self.windows, self.context)
-        return tokens[:-1].view(shape), tokens[1:].view(shape)
+    def batch(self, start: int, end: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the tokens from `start` to `end`, BT."""
+        tokens = self.stream[start : end + 1].long()
+        return tokens[:-1].view(-1, self.context), tokens[1:].view(-1, self.context)
 
 
 def train(
@@ -118,7 +118,7 @@ def train(
     began = time.monotonic()
     nats = run_steps(model, windows, config, report)
     seconds = time.monotonic() - began
-    tokens_seen = windows.tokens_per_step * np.arange(windows.steps + 1)
+    tokens_seen = windows.ends
     ends = np.cumsum(np.concatenate([[0], texts.tokens_of_texts(table)[order]]))
     bytes_seen = np.interp(tokens_seen, ends, np.cumsum(np.concatenate([[0], texts.sizes[order]])))
     flops = float(network.flops_per_token(table.entries + 1))
@@ -128,8 +128,7 @@ def train(
         "tokens": len(ids),
         "bytes": size,
         "steps": windows.steps,
-        "tokens_per_step": windows.tokens_per_step,
-        "flops": flops * windows.steps * windows.tokens_per_step,
+        "flops": flops * float(tokens_seen[-1]),
         "seconds": round(seconds, 1),
     }
     return Trained(model, curve, figures)
@@ -146,14 +145,14 @@ def run_steps(
         betas=(0.9, 0.95),
         fused=True,
     )
-    steps = windows.steps
+    steps, ends = windows.steps, windows.ends.tolist()
     nats_of_steps = torch.zeros(steps, dtype=torch.float64, device=windows.stream.device)
     model.train()
     for step in range(steps):
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate_at(step, steps)
-        nats = model(*windows.batch(step)).sum()
-        (nats / windows.tokens_per_step).backward()
+        nats = model(*windows.batch(ends[step], ends[step + 1])).sum()
+        (nats / (ends[step + 1] - ends[step])).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import ROOT, SAMPLE_FILES
+from result_files import save
 from treetok import TreeTokenizer
 
 GOLD = "walked\twalk ed\nlighthouse\tlight house\nbed\tbed\n"
@@ -390,3 +391,26 @@ def test_damaged_results_are_no_table(tmp_path):
     (tmp_path / "table1.json").write_text("{", "utf-8")
     with pytest.raises(AssertionError, match="has a result that is not what it should be"):
         run("beside_the_paper.py", tmp_path, "--out", tmp_path / "none.json")
+
+
+def test_ctrl_c_is_one_line():
+    code = (
+        "import signal\nfrom treetok.cli.script_errors import run\nrun(lambda: signal.raise_signal(signal.SIGINT))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (130, "-c: interrupted\n")
+
+
+def test_results_are_replaced_as_a_whole(tmp_path, monkeypatch):
+    out = tmp_path / "out.json"
+    save(out, "First", figures=1)
+    before = out.read_bytes()
+
+    def full(path, *arguments, **options):
+        path.write_bytes(b"{")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(out, "Second", figures=2)
+    assert out.read_bytes() == before

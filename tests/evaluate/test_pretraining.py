@@ -3,8 +3,10 @@ command."""
 
 import dataclasses
 import json
+import lzma
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +23,14 @@ from gpt_pretraining.runs import PretrainingRun, finished_run, load_runs  # noqa
 from gpt_pretraining.scoring import nats_of_stream, nats_of_texts  # noqa: E402
 from gpt_pretraining.tables import bits_at_equal_flops, tables  # noqa: E402
 from gpt_pretraining.token_stream import NumberedTexts, lossless, number_words  # noqa: E402
-from gpt_pretraining.token_tables import TokenTable, distinct_words, table_of  # noqa: E402
+from gpt_pretraining.token_tables import (  # noqa: E402
+    TokenTable,
+    distinct_words,
+    load_tables,
+    load_words,
+    save_words,
+    table_of,
+)
 from gpt_pretraining.training import Curve, TrainingConfig, Windows, train  # noqa: E402
 from treetok.errors import TreetokError  # noqa: E402
 from treetok.evaluate.baselines.subword import train_baseline  # noqa: E402
@@ -66,13 +75,13 @@ def test_streams_are_what_the_tokenizers_make_of_documents():
     words, texts = numbered(*TEXTS)
     tree = load_tokenizer("en")
     expected = [[*(token + 1 for token in tree.tokenizer.encode(text)), 0] for text in TEXTS]
-    table = table_of(tree, words, {})
+    table = table_of(tree, words)
     assert texts.stream(table).tolist() == [*expected[0], *expected[1], *expected[2]]
     assert texts.stream(table, [2, 0]).tolist() == expected[2] + expected[0]
     assert texts.tokens_of_texts(table).tolist() == list(map(len, expected))
     assert texts.sizes.tolist() == [len(text.encode()) for text in TEXTS]
     bpe = train_baseline("bpe", dict.fromkeys(words, 5), 300, lossless())
-    table = table_of(bpe, words, {})
+    table = table_of(bpe, words)
     number = dict(zip(table.flat.tolist(), [token for word in words for token in bpe.tokenize(word)], strict=True))
     assert [number.get(token) for token in texts.stream(table)] == [
         token for text in TEXTS for token in [*bpe.tokenize(text), None]
@@ -81,11 +90,31 @@ def test_streams_are_what_the_tokenizers_make_of_documents():
 
 def test_tables_are_read_as_they_were_written(tmp_path):
     words, _ = numbered(*TEXTS)
-    table = table_of(load_tokenizer("en"), words, {"trained": "before"})
-    table.save(tmp_path / "one.table.xz")
-    found = TokenTable.load(tmp_path / "one.table.xz")
-    assert (found.name, found.entries, found.settings) == (table.name, table.entries, table.settings)
+    table = table_of(load_tokenizer("en"), words, "its identity")
+    path = tmp_path / "one.table.xz"
+    table.save(path)
+    [found] = load_tables(tmp_path, words)
+    assert (found.name, found.entries, found.tokenizer) == (table.name, table.entries, "its identity")
     assert found.flat.tolist() == table.flat.tolist() and found.first.tolist() == table.first.tolist()
+    assert found.sha256 == table.sha256
+    with pytest.raises(TreetokError, match="of other words"):
+        load_tables(tmp_path, words[::-1])
+    content = path.read_bytes()
+    for damaged in (b"", content[:-9], b"plain text", lzma.compress(b"plain text"), lzma.compress(b"")):
+        path.write_bytes(damaged)
+        with pytest.raises(TreetokError, match=r"one\.table\.xz is damaged"):
+            TokenTable.load(path)
+    with pytest.raises(TreetokError, match="has no tables"):
+        load_tables(tmp_path / "elsewhere", words)
+
+
+def test_words_are_read_as_they_were_written(tmp_path):
+    save_words(["a", "\x00", "\n", "漢"], tmp_path)
+    assert load_words(tmp_path) == ["a", "\x00", "\n", "漢"]
+    for damaged in (b"", b"plain text", lzma.compress(b"[")):
+        (tmp_path / "words.json.xz").write_bytes(damaged)
+        with pytest.raises(TreetokError, match=r"words\.json\.xz is damaged"):
+            load_words(tmp_path)
 
 
 def test_words_are_numbered_by_several_processes_as_by_one():
@@ -102,7 +131,7 @@ def test_words_are_numbered_by_several_processes_as_by_one():
 
 def stream_table(entries):
     """Every word is one token."""
-    return TokenTable("one", entries, np.arange(1, entries + 1, dtype=np.uint32), np.arange(entries + 1), {})
+    return TokenTable("one", entries, np.arange(1, entries + 1, dtype=np.uint32), np.arange(entries + 1))
 
 
 def random_texts(seed, count=60, entries=9):
@@ -118,12 +147,19 @@ def test_steps_are_windows_of_the_stream_one_after_the_other(seed, bytes_per_ste
     texts = random_texts(seed)
     ids = texts.stream(stream_table(9))
     windows = Windows.of(ids, int(texts.sizes.sum()), bytes_per_step, 4, "cpu")
-    batches = [windows.batch(step) for step in range(windows.steps)]
+    batches = [windows.batch(start, end) for start, end in pairwise(windows.ends.tolist())]
     inputs, targets = (torch.cat([b[side].flatten() for b in batches]).tolist() for side in (0, 1))
-    assert targets == ids[: len(targets)].tolist() and len(ids) - len(targets) < windows.tokens_per_step
+    assert targets == ids[: len(targets)].tolist() and len(ids) - len(targets) < 4
     assert inputs == [0, *targets[:-1]]
-    # Every id is three bytes here.
-    assert abs(3 * windows.tokens_per_step - bytes_per_step) <= 3 * 4 / 2 or windows.windows == 1
+    sizes = {len(input_BT) for input_BT, _ in batches}
+    assert max(sizes) - min(sizes) <= 1
+    # Every id is three bytes here. The steps do not depend on the tokens, as long as each has one window at least.
+    assert len(batches) == min(max(1, round(3 * len(ids) / bytes_per_step)), len(ids) // 4)
+
+
+def test_a_text_shorter_than_a_window_is_refused():
+    with pytest.raises(TreetokError, match="too few for a context of 4"):
+        Windows.of(np.array([1, 2, 3], dtype=np.uint32), 9, 9, 4, "cpu")
 
 
 def test_losses_are_those_of_unseen_text_and_fall():
@@ -138,9 +174,10 @@ def test_losses_are_those_of_unseen_text_and_fall():
     assert curve.bits_per_byte[0] > 2.9 and 1.5 < curve.bits_per_byte[-1] < 2.5
     figures = trained.figures
     assert figures["tokens"] == 400 * 41 == figures["bytes"]
-    # What is left over at the end is less than a step.
-    assert 0 <= figures["bytes"] - curve.bytes_seen[-1] < figures["tokens_per_step"]
-    assert curve.flops[-1] == figures["flops"] == figures["steps"] * figures["tokens_per_step"] * flops_by_hand(9)
+    # What is left over at the end is less than a window; every token is a byte.
+    assert 0 <= figures["bytes"] - curve.bytes_seen[-1] < TINY.context
+    assert curve.flops[-1] == figures["flops"] == curve.bytes_seen[-1] * flops_by_hand(9)
+    assert figures["steps"] == 100
     again = train(stream_table(8), texts, TINY, config, seed=1, device="cpu")
     assert again.curve == curve
     assert train(stream_table(8), texts, TINY, config, seed=2, device="cpu").curve != curve
@@ -208,6 +245,7 @@ def made_up_run(tokenizer, seed=0, *, flops=100.0, slope=-0.5, height=1.0, nats=
     return PretrainingRun(
         tokenizer,
         32000,
+        "its table",
         "small",
         seed,
         {
@@ -254,16 +292,21 @@ def test_tables_have_the_mean_of_seeds():
 def test_runs_of_other_settings_are_refused(tmp_path):
     run = made_up_run("BPE")
     run.save(tmp_path)
-    assert load_runs(tmp_path) == [run] and finished_run(tmp_path, run.name, run.settings) == run
-    assert finished_run(tmp_path, "another", run.settings) is None
+    assert load_runs(tmp_path) == [run] and finished_run(tmp_path, run.name, run.settings, "its table") == run
+    assert finished_run(tmp_path, "another", run.settings, "its table") is None
     with pytest.raises(TreetokError, match="of another training"):
-        finished_run(tmp_path, run.name, {**run.settings, "training": {}})
+        finished_run(tmp_path, run.name, {**run.settings, "training": {}}, "its table")
+    with pytest.raises(TreetokError, match="of another tokenizer"):
+        finished_run(tmp_path, run.name, run.settings, "another table")
     dataclasses.replace(run, seed=1, settings={**run.settings, "text": "other"}).save(tmp_path)
     with pytest.raises(TreetokError, match="cannot be compared"):
         load_runs(tmp_path)
-    (tmp_path / "bad-seed0.json").write_text("{}", "utf-8")
-    with pytest.raises(TreetokError, match="bad-seed0"):
-        load_runs(tmp_path)
+    content = json.loads((tmp_path / f"{run.name}.json").read_text("utf-8"))
+    short = {**content["nats"], "news": []}
+    for part in ({"nats": {}}, {"nats": short}, {"figures": {}}, {"settings": []}, {"curve": 1}, {"other": 1}):
+        (tmp_path / "bad-seed0.json").write_text(json.dumps({**content, **part}), "utf-8")
+        with pytest.raises(TreetokError, match="bad-seed0"):
+            load_runs(tmp_path)
 
 
 # ---- the command
@@ -295,6 +338,13 @@ def test_the_experiment_from_text_to_tables(tmp_path):
     second = pretraining(*arguments, "--seeds", "2", "--only", "BPE-500")
     assert second.returncode == 0 and "BPE-500-tiny-seed1" in second.stdout, second.stderr
     assert [path.stat().st_mtime_ns for path in runs] == times
+    # A tokenizer, a baseline or a text that changed is noticed.
+    for changed, said in [
+        (["--tokenizer-text", ROOT / "sample_text" / "sport.txt"], "BPE-500.table.xz is of another tokenizer"),
+        (["--train-text", ROOT / "sample_text" / "sport.txt"], "is not in the tables"),
+    ]:
+        found = pretraining(*arguments, *changed)
+        assert found.returncode == 1 and said in found.stderr.splitlines()[-1]
     # Without text, tables are made of what is there.
     third = pretraining("--out", tmp_path / "pretraining.json")
     assert third.returncode == 0, third.stderr
@@ -308,9 +358,17 @@ def test_the_experiment_from_text_to_tables(tmp_path):
     ("arguments", "said"),
     [
         (["--quick", "--baseline", "bpe"], "as in bpe:32000, not 'bpe'"),
+        (["--quick", "--baseline", "morfessor:500"], "a baseline is one of bpe, unigram, wordpiece"),
+        (["--quick", "--baseline", "bpe:9000"], "entries, not 9000"),
+        (["--quick", "--megabytes", "inf"], "--megabytes must be above 0 and finite"),
+        (["--quick", "--text", "a/news.txt", "--text", "b/news.txt"], "the same name"),
+        (["--quick", "--text", "/dev/null"], "the held-out text null is empty"),
+        (["--quick", "--train-text", "/dev/null"], "there is no text to train on"),
+        (["--prepare"], "nothing to be done without a text"),
         (["--quick", "--model", "en-uncased"], "no TreeTok tokenizer of the newest profile lossless"),
         (["--quick", "--only", "GPT"], "no table of 'GPT'"),
-        (["--train", "--train-text", "none.txt"], "words.json.xz is missing"),
+        (["--train", "--train-text", "none.txt", "--text", "some.txt"], "words.json.xz is missing"),
+        (["--train-text", "none.txt"], "measured on held-out text"),
         (["--quick", "--seeds", "0"], "--seeds must be at least 1"),
         ([], "no model has been trained yet"),
     ],

@@ -17,3 +17,6 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"{Path(sys.argv[0]).name}: {what}")
     except TreetokError as error:
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")
+    except KeyboardInterrupt:
+        print(f"{Path(sys.argv[0]).name}: interrupted", file=sys.stderr)
+        sys.exit(130)
