@@ -18,7 +18,7 @@ import hashlib
 import itertools
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,36 +28,21 @@ import numpy as np
 from gpt_pretraining.documents import documents_of, training_parts
 from gpt_pretraining.frequencies import frequency_mismatch
 from gpt_pretraining.network import NetworkConfig
+from gpt_pretraining.prepare import prepare
 from gpt_pretraining.runs import PretrainingRun, finished_run, label, load_runs, run_name
 from gpt_pretraining.scoring import nats_of_texts
 from gpt_pretraining.tables import notes, tables
-from gpt_pretraining.token_stream import NumberedTexts, lossless, number_words
-from gpt_pretraining.token_tables import (
-    TABLES,
-    WORDS,
-    TokenTable,
-    checked_table,
-    distinct_words,
-    hash_of_words,
-    load_tables,
-    load_words,
-    save_words,
-    table_of,
-)
+from gpt_pretraining.token_stream import NumberedTexts, number_words
+from gpt_pretraining.token_tables import TokenTable, load_tables, load_words
 from gpt_pretraining.training import TrainingConfig, train
 from lineup_options import plain_parser
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
-from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
-from treetok.evaluate.lineup import TrainingText, profile_of, train_baselines
-from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
-from treetok.pipeline.count_words import fingerprint
 from treetok.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
-BASELINES = {"bpe": "BPE", "unigram": "Unigram", "wordpiece": "WordPiece"}
 
 
 @dataclass(frozen=True)
@@ -85,8 +70,8 @@ def main() -> None:
     runs = options.runs or options.out.parent / "pretraining"
     if options.train_text:
         check_places(runs, options.out)
-    if options.prepare or not options.train:
-        prepare(options, sizes.values())
+    if options.train_text and not options.train:
+        prepare(options, max(map(bytes_of, sizes.values())))
     if options.train or not options.prepare:
         train_missing(options, sizes, runs)
     if options.prepare:
@@ -158,84 +143,11 @@ def check_places(runs: Path, out: Path) -> None:
             pass
 
 
-# ---- tables of words
-
-
-def prepare(options: argparse.Namespace, sizes: Iterable[Size]) -> None:
-    """Write the table of every tokenizer, unless it is there."""
-    if not options.train_text:
-        return
-    folder: Path = options.folder
-    baselines = list(map(kind_and_entries, options.baseline))
-    if baselines and not options.tokenizer_text:
-        raise TreetokError("baselines need a text to be trained on: --tokenizer-text FILE")
-    models = load_tokenizers(options.model)
-    for model in models:
-        check_profile(model)
-    if not (folder / WORDS).exists():
-        most_bytes = max(bytes_of(size) for size in sizes)
-        texts = training_parts(options.train_text, most_bytes)
-        texts += [document for path in options.text for document in documents_of(path)]
-        profile = lossless()
-        save_words(distinct_words(profile.split(text) for text in texts), folder)
-    words = load_words(folder)
-    for model in models:
-        path = folder / table_file(model.name, model.vocabulary_size or 0)
-        if is_missing(path, words, identity := model.tokenizer.state.sha256):
-            table_of(model, words, identity).save(path)
-    if baselines:
-        counted = TrainingText(options.tokenizer_text, lossless(), Progress(True))
-        text_sha256 = fingerprint(options.tokenizer_text)
-    for kind, entries in baselines:
-        path = folder / table_file(BASELINES[kind], entries)
-        if is_missing(path, words, identity := f"{kind} {entries} {text_sha256}"):
-            (baseline,) = train_baselines(kind, counted, entries, ("equal",), None)
-            if baseline.vocabulary_size != entries:
-                raise TreetokError(
-                    f"{baseline.name} has {baseline.vocabulary_size} entries, not {entries}: the text has no more"
-                )
-            table_of(baseline, words, identity).save(path)
-
-
-def is_missing(path: Path, words: Sequence[str], identity: str) -> bool:
-    """Whether there is no such table; an error if there is one of another tokenizer, or of other words."""
-    if not path.exists():
-        return True
-    if checked_table(path, hash_of_words(words)).tokenizer != identity:
-        raise TreetokError(f"{path} is of another tokenizer of this name: choose another --folder, or remove it")
-    return False
-
-
-def kind_and_entries(written: str) -> tuple[str, int]:
-    """
-    >>> kind_and_entries("bpe:32000")
-    ('bpe', 32000)
-    """
-    kind, _, entries = written.partition(":")
-    if kind not in BASELINES or not entries.isdecimal() or not int(entries):
-        raise TreetokError(
-            f"a baseline is one of {', '.join(BASELINES)} with its number of entries, as in bpe:32000, not"
-            f" {written!r}"
-        )
-    return kind, int(entries)
-
-
-def check_profile(tokenizer: EvalTokenizer) -> None:
-    profile, expected = profile_of(tokenizer), lossless()
-    described = (profile.name, profile.version, profile.normalizer)
-    if not isinstance(tokenizer, NamedTreeTokenizer) or described != (expected.name, expected.version, None):
-        raise TreetokError(f"{tokenizer.name} is no TreeTok tokenizer of the newest profile {expected.name}")
-
-
-def table_file(name: str, entries: int) -> str:
-    return label(name, entries) + TABLES
+# ---- training
 
 
 def bytes_of(size: Size) -> int:
     return round(size.megabytes * 1e6)
-
-
-# ---- training
 
 
 def train_missing(options: argparse.Namespace, sizes: Mapping[str, Size], folder: Path) -> None:
