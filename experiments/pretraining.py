@@ -28,6 +28,7 @@ import numpy as np
 from gpt_pretraining.documents import documents_of, training_parts
 from gpt_pretraining.frequencies import frequency_mismatch
 from gpt_pretraining.network import NetworkConfig
+from gpt_pretraining.plot import draw
 from gpt_pretraining.prepare import prepare
 from gpt_pretraining.runs import PretrainingRun, finished_run, label, load_runs, run_name
 from gpt_pretraining.scoring import nats_of_texts
@@ -39,6 +40,7 @@ from lineup_options import plain_parser
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
+from treetok.evaluate.plot import check_matplotlib
 from treetok.evaluate.texts import name_of
 from treetok.progress import Progress
 
@@ -68,6 +70,8 @@ def main() -> None:
         for name in options.size
     }
     runs = options.runs or options.out.parent / "pretraining"
+    if options.plot:
+        check_matplotlib()
     if options.train_text:
         check_places(runs, options.out)
     if options.train_text and not options.train:
@@ -80,6 +84,8 @@ def main() -> None:
     if not found:
         raise TreetokError("no model has been trained yet: name texts with --train-text and --text")
     report_tables(options.out, "Pretraining", tables(found), notes(found))
+    if options.plot:
+        draw(options.plot, found)
 
 
 def parsed_options() -> argparse.Namespace:
@@ -107,6 +113,7 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1, help="models of each tokenizer (default: 1)")
     parser.add_argument("--only", help="tokenizers to train with, as in TreeTok-en-32002,BPE-32000")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--plot", type=Path, metavar="SVG", help="where to draw the curves of training")
     parser.add_argument("--quick", action="store_true", help="a tiny model on the text of the project, in seconds")
     options = parser.parse_args()
     if options.seeds < 1:

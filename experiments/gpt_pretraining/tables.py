@@ -24,20 +24,29 @@ Sizes = Mapping[str, Sequence[int]]
 Runs = Sequence[PretrainingRun]
 
 
+def tables_of_runs(runs: Runs) -> dict[str, Runs]:
+    """Runs to be compared, by the title of their tables: those of the same size of model and of vocabulary."""
+    return {
+        f"{size}, {entries} entries": chosen
+        for size in dict.fromkeys(run.size for run in runs)
+        for entries in sorted({rounded(run.entries) for run in runs})
+        if (chosen := [run for run in runs if run.size == size and rounded(run.entries) == entries])
+    }
+
+
 def tables(runs: Runs) -> list[dict[str, Any]]:
     """For each size of model and of vocabulary: bits per byte, what they took, and how unlike training text the
     held-out text is."""
-    found = []
-    for size in dict.fromkeys(run.size for run in runs):
-        for entries in sorted({rounded(run.entries) for run in runs}):
-            chosen = [run for run in runs if run.size == size and rounded(run.entries) == entries]
-            if chosen:
-                title = f"{size}, {entries} entries"
-                found.append({"title": f"{title}: bits per byte of held-out text", "grid": grid_of_text(chosen)})
-                found.append({"title": f"{title}: what it took", "grid": grid_of_costs(chosen)})
-                grid = grid_of_mismatch(chosen)
-                found.append({"title": f"{title}: how unlike training text held-out text is", "grid": grid})
-    return found
+    grids = {
+        "bits per byte of held-out text": grid_of_text,
+        "what it took": grid_of_costs,
+        "how unlike training text held-out text is": grid_of_mismatch,
+    }
+    return [
+        {"title": f"{title}: {what}", "grid": grid_of(chosen)}
+        for title, chosen in tables_of_runs(runs).items()
+        for what, grid_of in grids.items()
+    ]
 
 
 def rounded(entries: int) -> int:

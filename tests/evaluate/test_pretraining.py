@@ -318,18 +318,11 @@ def pretraining(*arguments):
 
 
 def test_the_experiment_from_text_to_tables(tmp_path):
-    arguments = [
-        "--quick",
-        "--folder",
-        tmp_path / "tables",
-        "--out",
-        tmp_path / "pretraining.json",
-        "--device",
-        "cpu",
-    ]
+    out = tmp_path / "pretraining.json"
+    arguments = ["--quick", "--folder", tmp_path / "tables", "--out", out, "--device", "cpu"]
     first = pretraining(*arguments)
     assert first.returncode == 0, first.stderr
-    result = json.loads((tmp_path / "pretraining.json").read_text("utf-8"))
+    result = json.loads(out.read_text("utf-8"))
     assert [row[0] for table in result["tables"] for row in table["grid"][1:]].count("TreeTok en") == 3
     runs = sorted((tmp_path / "pretraining").glob("*.json"))
     assert [path.name for path in runs] == ["BPE-500-tiny-seed0.json", "TreeTok-en-32002-tiny-seed0.json"]
@@ -346,12 +339,13 @@ def test_the_experiment_from_text_to_tables(tmp_path):
         found = pretraining(*arguments, *changed)
         assert found.returncode == 1 and said in found.stderr.splitlines()[-1]
     # Without text, tables are made of what is there.
-    third = pretraining("--out", tmp_path / "pretraining.json")
+    plot = tmp_path / "curves.svg"
+    third = pretraining("--out", out, "--plot", plot)
     assert third.returncode == 0, third.stderr
-    assert (
-        len(json.loads((tmp_path / "pretraining.json").read_text("utf-8"))["tables"][0]["grid"][1][-1].split(","))
-        == 2
-    )
+    each_seed = json.loads(out.read_text("utf-8"))["tables"][0]["grid"][1][-1]
+    assert len(each_seed.split(", ")) == 2
+    # Two panels for each of the two sizes of the vocabulary.
+    assert plot.read_text("utf-8").count("bits per byte of training text") >= 4
 
 
 @pytest.mark.parametrize(
