@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lineup_options import add_text, lineup_of, lineup_parser, parsed_lineup
+from lineup_options import add_text, check_names, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -26,8 +26,10 @@ from treetok.evaluate.bootstrap import paired_test
 from treetok.evaluate.interface import EvalTokenizer
 from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.perplexity import PerplexityConfig, measure_likelihood
+from treetok.evaluate.report import stated_p
 from treetok.evaluate.texts import HeldOutText, first_sentences, read_text
 from treetok.progress import Progress
+from whole_file import write_whole
 
 # Of a tokenizer: one row per seed, one column per sentence of all texts.
 Nats = npt.NDArray[np.float64]
@@ -47,9 +49,8 @@ def main() -> None:
     options = parsed_lineup(parser, against="", characters=1000, layers=1, dimension=16, seeds=1, device="cpu")
     if options.seeds < 1:
         raise TreetokError(f"--seeds must be at least 1, not {options.seeds}")
+    check_names(options.text)
     texts = [read_text(path) for path in options.text]
-    if len({"all", *(text.name for text in texts)}) <= len(texts):
-        raise TreetokError("texts need different names, and none may be called 'all'")
     train = first_sentences(options.lm_text or options.train_text, options.characters)
     lineup = lineup_of(options)
     rows: dict[str, list[list[float]]] = {tokenizer.name: [] for tokenizer in lineup.tokenizers}
@@ -80,10 +81,7 @@ def nats_of_sentences(
     if not path.exists():
         with Progress(True).stage(f"{tokenizer.name}, seed {seed}", None, "steps") as stage:
             likelihood = measure_likelihood(tokenizer, train, held_out, config, lambda step, steps: stage.at(step))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps({"tokenizer": tokenizer.name, "seed": seed, "nats": likelihood.nats}))
-        beside.replace(path)
+        write_whole(path, json.dumps({"tokenizer": tokenizer.name, "seed": seed, "nats": likelihood.nats}))
         print(f"{tokenizer.name}, seed {seed}: {likelihood.steps} steps, {likelihood.seconds:.0f} s", flush=True)
     nats: list[float] = json.loads(path.read_text())["nats"]
     return nats
@@ -106,14 +104,10 @@ def table(nats: dict[str, Nats], texts: list[HeldOutText]) -> tuple[list[list[st
         for place in places.values():
             bits = measurement(of_one.mean(0)[place], sizes[place])
             p_value = paired_test(bits, measurement(first[place], sizes[place])).p_value
-            row.append(f"{bits.value:.4f}" + (f" ({significance(p_value)})" if len(grid) > 1 else ""))
+            row.append(f"{bits.value:.4f}" + (f" ({stated_p(p_value)})" if len(grid) > 1 else ""))
         seeds = [f"{measurement(of_seed, sizes).value:.4f}" for of_seed in of_one]
         grid.append([*row, ", ".join(seeds)])
     return grid, {"figures": "bits per byte, mean over seeds; p: paired permutation test over lines of text"}
-
-
-def significance(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 def measurement(nats: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]) -> Measurement:

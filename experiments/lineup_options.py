@@ -12,6 +12,7 @@ from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE
 from treetok.evaluate.baselines.pre_tokenized import PreTokenization
 from treetok.evaluate.lineup import Lineup, build_lineup
+from treetok.evaluate.texts import name_of
 from treetok.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,6 +80,13 @@ def add_gold(parser: argparse.ArgumentParser) -> None:
 
 def add_text(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", action="append", default=[], help="held-out text; may be repeated")
+
+
+def check_names(texts: Sequence[str | Path]) -> None:
+    """Texts are told apart by their names in tables, which have a column for all of them, too."""
+    names = [name_of(path) for path in texts]
+    if len({"all", *names}) <= len(names):
+        raise TreetokError("two texts have the same name in tables, or one is called 'all'")
 
 
 def add_title(parser: argparse.ArgumentParser) -> None:

@@ -24,6 +24,7 @@ from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.metrics.tree_recall import Span, tree_recall
 from treetok.evaluate.report import percent, percent_with_interval, written_p
 from treetok.evaluate.texts import name_of
+from whole_file import write_whole
 
 # How trees are read off a model, and how leaves are treated.
 GREEDY_TREES, MBR_TREES = "greedy", "MBR"
@@ -65,11 +66,8 @@ class ModelScores:
     gold: dict[str, dict[str, Any]]
 
     def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / file_name(self.name, self.seed)
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        beside.replace(path)
+        content = json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+        write_whole(folder / file_name(self.name, self.seed), content)
 
     @classmethod
     def load(cls, path: Path) -> ModelScores:

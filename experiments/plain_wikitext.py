@@ -14,10 +14,13 @@ from pathlib import Path
 from lineup_options import plain_parser
 from treetok.cli.script_errors import run
 from treetok.evaluate.texts import lines_of
+from whole_file import write_whole
 
 RULES = [
     # Marks inside of words and numbers: guest @-@ starring, 1 @,@ 000.
     (re.compile(r" @([-,.])@ "), r"\1"),
+    # Quotations, before their last marks: think ? ".
+    (re.compile(r'" ([^"]*?) "'), r'"\1"'),
     (re.compile(r"(?<=\w) (?=['’](?:s|t|re|ve|m|ll|d)\b)"), ""),
     # The plural: the drivers ' seats.
     (re.compile(r"(?<=s) '(?= )"), "'"),
@@ -26,7 +29,6 @@ RULES = [
     (re.compile(r"(?<=\d) – (?=\d)"), "–"),
     (re.compile(r" ([—/]) "), r"\1"),
 ]
-QUOTED = re.compile(r'" ([^"]*?) "')
 
 
 def plain(line: str) -> str:
@@ -37,7 +39,7 @@ def plain(line: str) -> str:
     '= = Career = ='
     """
     line = line.strip()
-    for pattern, replacement in [*RULES[:1], (QUOTED, r'"\1"'), *RULES[1:]]:
+    for pattern, replacement in RULES:
         line = pattern.sub(replacement, line)
     return line
 
@@ -47,8 +49,7 @@ def main() -> None:
     parser.add_argument("text", type=Path, help="a raw file of WikiText")
     options = parser.parse_args()
     lines = [plain(line) for line in lines_of(options.text)]
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(options.out, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,18 +14,18 @@ python experiments/pretraining.py --model en --baseline bpe:32000 --baseline uni
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gpt_pretraining.documents import documents_of, training_parts
+from gpt_pretraining.documents import documents_of, first_bytes, hash_of, training_parts
 from gpt_pretraining.frequencies import frequency_mismatch
 from gpt_pretraining.network import NetworkConfig
 from gpt_pretraining.plot import draw
@@ -36,15 +36,13 @@ from gpt_pretraining.tables import notes, tables
 from gpt_pretraining.token_stream import NumberedTexts, number_words
 from gpt_pretraining.token_tables import TokenTable, load_tables, load_words
 from gpt_pretraining.training import TrainingConfig, train
-from lineup_options import plain_parser
+from lineup_options import QUICK_FILES, check_names, plain_parser
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.evaluate.plot import check_matplotlib
 from treetok.evaluate.texts import name_of
 from treetok.progress import Progress
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -121,10 +119,9 @@ def parsed_options() -> argparse.Namespace:
     if options.megabytes is not None and not 0 < options.megabytes < math.inf:
         parser.error(f"--megabytes must be above 0 and finite, not {options.megabytes:g}")
     if options.quick:
-        sample = sorted((ROOT / "sample_text").glob("*.txt"))
-        options.train_text = options.train_text or sample[:1]
-        options.tokenizer_text = options.tokenizer_text or sample[:1]
-        options.text = options.text or sample[-1:]
+        options.train_text = options.train_text or QUICK_FILES["train_text"]
+        options.tokenizer_text = options.tokenizer_text or QUICK_FILES["train_text"]
+        options.text = options.text or QUICK_FILES["text"]
         options.model = options.model or ["en"]
         options.baseline = options.baseline or ["bpe:500"]
         options.size = options.size or ["tiny"]
@@ -135,8 +132,7 @@ def parsed_options() -> argparse.Namespace:
         parser.error("there is nothing to be done without a text: --train-text FILE")
     if options.train_text and not options.text:
         parser.error("models are measured on held-out text: --text FILE")
-    if len({name_of(path) for path in options.text}) < len(options.text):
-        parser.error("two of the held-out texts have the same name")
+    check_names(options.text)
     return options
 
 
@@ -168,11 +164,19 @@ def train_missing(options: argparse.Namespace, sizes: Mapping[str, Size], folder
     for name, documents in held_out.items():
         if not documents:
             raise TreetokError(f"the held-out text {name} is empty")
-    numbered_held_out = number_words([text for texts in held_out.values() for text in texts], words)
+    all_texts = training_parts(options.train_text, max(map(bytes_of, sizes.values())))
+    if not all_texts:
+        raise TreetokError("there is no text to train on")
+
+    @cache
+    def numbered() -> tuple[NumberedTexts, NumberedTexts]:
+        """All texts for training, and all that are held out. Processes are forked: this is done only if a model is
+        missing, and once, before anything is on a GPU."""
+        of_held_out = [text for texts in held_out.values() for text in texts]
+        return number_words(all_texts, words), number_words(of_held_out, words)
+
     for size_name, size in sizes.items():
-        texts = training_parts(options.train_text, bytes_of(size))
-        if not texts:
-            raise TreetokError("there is no text to train on")
+        texts = first_bytes(all_texts, bytes_of(size))
         settings = {
             "batches": "as many steps for every tokenizer",
             "network": asdict(size.network),
@@ -183,12 +187,12 @@ def train_missing(options: argparse.Namespace, sizes: Mapping[str, Size], folder
                 name: [len(document.encode()) for document in documents] for name, documents in held_out.items()
             },
         }
-        # Before anything is on the GPU: processes are forked.
-        numbered = number_words(texts, words)
         for seed, table in itertools.product(range(options.seeds), chosen):
             name = run_name(table.name, table.entries, size_name, seed)
             if finished_run(folder, name, settings, table.sha256) is None:
-                one = trained_run(table, seed, size_name, size, numbered, numbered_held_out, settings, options)
+                training, scoring = numbered()
+                training = training.part(slice(0, len(texts)))
+                one = trained_run(table, seed, size_name, size, training, scoring, settings, options)
                 one.save(folder)
                 print(described(one), flush=True)
 
@@ -257,8 +261,7 @@ def mismatches(
     training = texts.stream(table)
     return {
         name: round(frequency_mismatch(training, part.stream(table), int(part.sizes.sum())), 4)
-        for name, place in places.items()
-        for part in [NumberedTexts(held_out.words[place], held_out.sizes[place])]
+        for name, part in ((name, held_out.part(place)) for name, place in places.items())
     }
 
 
@@ -271,13 +274,6 @@ def described(one: PretrainingRun) -> str:
         f"{one.name}: {figures['steps']} steps in {figures['seconds']:.0f} s{speed} on {figures['device']};"
         f" {nats / np.log(2) / of_bytes:.4f} bits per byte"
     )
-
-
-def hash_of(texts: Sequence[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        digest.update(text.encode() + b"\0")
-    return digest.hexdigest()[:16]
 
 
 if __name__ == "__main__":

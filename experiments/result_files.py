@@ -11,6 +11,7 @@ from typing import Any
 
 from treetok.evaluate.compare import Comparison
 from treetok.evaluate.report import aligned, plain_text
+from whole_file import write_whole
 
 
 def save_comparison(out: Path, title: str, comparison: Comparison) -> None:
@@ -38,11 +39,8 @@ def report_tables(out: Path, title: str, tables: list[dict[str, Any]], notes: di
 
 
 def save(out: Path, title: str, **result: Any) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
     content = {"title": title, "command": command_line(), **result}
-    beside = out.with_name(out.name + ".part")
-    beside.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    beside.replace(out)
+    write_whole(out, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def command_line() -> str:

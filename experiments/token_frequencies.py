@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpt_pretraining.documents import documents_of, training_parts
 from gpt_pretraining.frequencies import frequency_mismatch
-from lineup_options import add_text, lineup_of, lineup_parser, parsed_lineup
+from lineup_options import add_text, check_names, lineup_of, lineup_parser, parsed_lineup
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--lm-text", action="append", type=Path, default=[], help="may be repeated")
     parser.add_argument("--megabytes", type=float, default=20.0, help="of --lm-text (default: 20)")
     options = parsed_lineup(parser, megabytes=0.01, against="bpe")
+    check_names(options.text)
     training = training_parts(options.lm_text or options.train_text, round(options.megabytes * 1e6))
     held_out = {name_of(path): documents_of(Path(path)) for path in options.text}
     if not training or not all(held_out.values()):

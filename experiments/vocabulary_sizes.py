@@ -29,6 +29,7 @@ from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
 from treetok.evaluate.plot import PANEL_SIZE, STYLE, check_matplotlib
 from treetok.evaluate.texts import HeldOutText, read_text
 from treetok.progress import Progress
+from whole_file import write_whole
 
 TREETOK = "TreeTok"
 BASELINES = {"BPE": "bpe", "Unigram": "unigram"}
@@ -113,10 +114,7 @@ def measure(
             table.name: {score: asdict(figure) for score, figure in table.rows[tokenizer.name].items()}
             for table in comparison.tables
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        beside.replace(path)
+        write_whole(path, json.dumps(figures, indent=1) + "\n")
     stored = json.loads(path.read_text(encoding="utf-8"))
     return {
         table: {score: Figure(**figure) for score, figure in scores.items()} for table, scores in stored.items()

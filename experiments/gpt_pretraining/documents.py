@@ -5,6 +5,7 @@ A blank line ends a document.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -58,10 +59,28 @@ def documents_of(path: Path) -> list[str]:
 def training_parts(paths: Sequence[Path], most_bytes: int) -> list[str]:
     """Parts of all documents of some files in random order, the same each time, up to a number of bytes."""
     found = [part for path in paths for document in documents(lines_of(path)) for part in parts(document)]
-    taken, room = [], most_bytes
-    for number in np.random.default_rng(0).permutation(len(found)).tolist():
+    order = np.random.default_rng(0).permutation(len(found)).tolist()
+    return first_bytes((found[number] for number in order), most_bytes)
+
+
+def first_bytes(texts: Iterable[str], most: int) -> list[str]:
+    """The first texts, up to the one with which they have so many bytes.
+
+    >>> first_bytes(["one", "two", "six"], 4)
+    ['one', 'two']
+    """
+    taken, room = [], most
+    for text in texts:
         if room <= 0:
             break
-        taken.append(found[number])
-        room -= len(found[number].encode())
+        taken.append(text)
+        room -= len(text.encode())
     return taken
+
+
+def hash_of(texts: Iterable[str]) -> str:
+    """What identifies texts, or words, in their order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:16]

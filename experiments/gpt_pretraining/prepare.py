@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpt_pretraining.documents import documents_of, training_parts
+from gpt_pretraining.documents import documents_of, hash_of, training_parts
 from gpt_pretraining.runs import label
 from gpt_pretraining.token_stream import lossless
 from gpt_pretraining.token_tables import (
@@ -14,7 +14,6 @@ from gpt_pretraining.token_tables import (
     WORDS,
     checked_table,
     distinct_words,
-    hash_of_words,
     load_words,
     save_words,
     table_of,
@@ -67,7 +66,7 @@ def is_missing(path: Path, words: Sequence[str], identity: str) -> bool:
     """Whether there is no such table; an error if there is one of another tokenizer, or of other words."""
     if not path.exists():
         return True
-    if checked_table(path, hash_of_words(words)).tokenizer != identity:
+    if checked_table(path, hash_of(words)).tokenizer != identity:
         raise TreetokError(f"{path} is of another tokenizer of this name: choose another --folder, or remove it")
     return False
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpt_pretraining.training import Curve
 from treetok.errors import TreetokError, first_difference
+from whole_file import write_whole
 
 FIGURES = ("parameters", "tokens", "bytes", "steps", "flops", "seconds", "device", "frequency_mismatch")
 
@@ -41,11 +42,7 @@ class PretrainingRun:
         return run_name(self.tokenizer, self.entries, self.size, self.seed)
 
     def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.name}.json"
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
-        beside.replace(path)
+        write_whole(folder / f"{self.name}.json", json.dumps(asdict(self)) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> PretrainingRun:

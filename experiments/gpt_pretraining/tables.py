@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpt_pretraining.runs import PretrainingRun
 from treetok.evaluate.bootstrap import paired_test
 from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
-from treetok.evaluate.report import written_p
+from treetok.evaluate.report import stated_p
 
 ALL, ALL_BUT_WIKITEXT = "all", "all but WikiText"
 # WikiText has spaces before punctuation marks, which text that models are trained on has not.
@@ -77,17 +77,12 @@ def grid_of_text(runs: Runs) -> list[list[str]]:
         row = [name]
         for column, some in texts.items():
             bits = measurement(of_seeds, some, sizes)
-            p_value = f" ({p_of(bits, first[column])})" if column in first else ""
+            p_value = f" ({stated_p(paired_test(bits, first[column]).p_value)})" if column in first else ""
             first.setdefault(column, bits)
             row.append(f"{bits.value:.4f}{p_value}")
         each = [f"{measurement([run], list(sizes), sizes).value:.4f}" for run in of_seeds]
         grid.append([*row, ", ".join(each)])
     return grid
-
-
-def p_of(one: Measurement, other: Measurement) -> str:
-    p_value = written_p(paired_test(one, other).p_value)
-    return f"p {p_value}" if p_value.startswith("<") else f"p = {p_value}"
 
 
 def measurement(runs: Runs, texts: Sequence[str], sizes: Sizes) -> Measurement:

@@ -31,6 +31,9 @@ class NumberedTexts:
     words: list[WordNumbers]
     sizes: npt.NDArray[np.int64]
 
+    def part(self, place: slice) -> NumberedTexts:
+        return NumberedTexts(self.words[place], self.sizes[place])
+
     def stream(self, table: TokenTable, order: Sequence[int] | None = None) -> npt.NDArray[np.uint32]:
         """The ids of all texts, one after the other."""
         numbers = range(len(self.words)) if order is None else order

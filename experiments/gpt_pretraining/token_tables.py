@@ -18,8 +18,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gpt_pretraining.documents import hash_of
 from treetok.errors import TreetokError
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
+from whole_file import write_whole
 
 Ids = npt.NDArray[np.uint32]
 
@@ -34,7 +36,7 @@ class TokenTable:
 
     entries: the size of the vocabulary, without the end of a document.
     tokenizer: what identifies the tokenizer.
-    words: what identifies the words (`hash_of_words`).
+    words: what identifies the words (`hash_of`).
     """
 
     name: str
@@ -70,7 +72,7 @@ class TokenTable:
         content = io.BytesIO()
         lengths = np.diff(self.first).astype(np.uint16)
         np.savez(content, head=np.array(json.dumps(head)), flat=self.flat, lengths=lengths)
-        write(path, lzma.compress(content.getvalue()))
+        write_whole(path, lzma.compress(content.getvalue()))
 
     @classmethod
     def load(cls, path: Path) -> TokenTable:
@@ -86,19 +88,9 @@ class TokenTable:
         return table
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file beside its place, and put it there."""
-    beside = path.with_suffix(".part")
-    try:
-        beside.write_bytes(content)
-    except OSError as error:
-        raise TreetokError(f"cannot write {path}: {error.strerror or error}") from None
-    beside.replace(path)
-
-
 def table_of(tokenizer: EvalTokenizer, words: Sequence[str], identity: str = "") -> TokenTable:
     """Segment all words with a tokenizer."""
-    of_words = hash_of_words(words)
+    of_words = hash_of(words)
     if isinstance(tokenizer, NamedTreeTokenizer):
         flat, first = tokenizer.tokenizer.encode_flat(list(words))
         entries = tokenizer.tokenizer.vocab_size
@@ -116,8 +108,7 @@ def table_of(tokenizer: EvalTokenizer, words: Sequence[str], identity: str = "")
 
 
 def save_words(words: Sequence[str], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    write(folder / WORDS, lzma.compress(json.dumps(list(words), ensure_ascii=False).encode()))
+    write_whole(folder / WORDS, lzma.compress(json.dumps(list(words), ensure_ascii=False).encode()))
 
 
 def load_words(folder: Path) -> list[str]:
@@ -131,16 +122,12 @@ def load_words(folder: Path) -> list[str]:
     return words
 
 
-def hash_of_words(words: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
-
-
 def load_tables(folder: Path, words: Sequence[str]) -> list[TokenTable]:
     """All tables in a folder; an error if one is of other words."""
     paths = sorted(folder.glob(f"*{TABLES}"))
     if not paths:
         raise TreetokError(f"{folder} has no tables of tokenizers: --prepare makes them of --model and --baseline")
-    of_words = hash_of_words(words)
+    of_words = hash_of(words)
     return [checked_table(path, of_words) for path in paths]
 
 

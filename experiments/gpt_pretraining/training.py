@@ -22,6 +22,7 @@ from gpt_pretraining.network import Gpt, NetworkConfig
 from gpt_pretraining.token_stream import NumberedTexts
 from gpt_pretraining.token_tables import END, TokenTable
 from treetok.errors import TreetokError
+from treetok.evaluate.perplexity.optimizer import adamw
 
 POINTS_OF_CURVE = 100
 
@@ -138,13 +139,7 @@ def run_steps(
     model: Gpt, windows: Windows, config: TrainingConfig, report: Callable[[int, int], object]
 ) -> npt.NDArray[np.float64]:
     """Take all steps; the nats of the tokens of each, before the model learned from them."""
-    decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
-    others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}],
-        betas=(0.9, 0.95),
-        fused=True,
-    )
+    optimizer = adamw(model, config.learning_rate, config.weight_decay)
     steps, ends = windows.steps, windows.ends.tolist()
     nats_of_steps = torch.zeros(steps, dtype=torch.float64, device=windows.stream.device)
     model.train()

@@ -10,6 +10,7 @@ from transformer_translation.encoded_pairs import EncodedPairs
 from transformer_translation.parallel_text import LANGUAGES
 from transformer_translation.scores import Compared
 from transformer_translation.subwords import PROFILE
+from treetok.evaluate.report import stated_p
 
 # Of a system, what came out for each seed: lines of the file of translations.
 Results = Mapping[str, list[dict[str, Any]]]
@@ -24,15 +25,11 @@ def grid_of_scores(
         row = [name]
         for compared in of_places.values():
             one = compared[name]
-            row.append(f"{one.score:.2f}" + (f" ({significance(one.p_value)})" if len(grid) > 1 else ""))
+            row.append(f"{one.score:.2f}" + (f" ({stated_p(one.p_value)})" if len(grid) > 1 else ""))
         one = of_places["all"][name]
         row.append(f"{one.difference:+.2f} ({one.low:+.2f} to {one.high:+.2f})" if len(grid) > 1 else "-")
         grid.append([*row, ", ".join(f"{value:.2f}" for value in seeds)])
     return grid
-
-
-def significance(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 def grid_of_training(results: Results, pairs: EncodedPairs) -> list[list[str]]:

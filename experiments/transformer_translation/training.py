@@ -25,6 +25,7 @@ from treetok.errors import TreetokError
 from treetok.evaluate.perplexity.batches import plan_batches
 from treetok.evaluate.perplexity.config import PerplexityConfig
 from treetok.evaluate.perplexity.likelihood import learning_rate_factor
+from treetok.evaluate.perplexity.optimizer import adamw
 
 BETAS = (0.9, 0.98)
 MAX_GRADIENT_NORM = 1.0
@@ -124,14 +125,7 @@ def train(
     """
     began = time.monotonic()
     batches = planned_batches(sizes, config, seed)
-    decayed = [parameter for parameter in network.parameters() if parameter.dim() > 1]
-    others = [parameter for parameter in network.parameters() if parameter.dim() <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}],
-        lr=config.learning_rate,
-        betas=BETAS,
-        fused=True,
-    )
+    optimizer = adamw(network, config.learning_rate, config.weight_decay, BETAS)
     ends = {round(len(batches) * epoch / config.epochs) for epoch in range(1, config.epochs + 1)}
     best, bits_per_byte = {}, []
     network.train()

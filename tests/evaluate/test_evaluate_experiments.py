@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import ROOT, SAMPLE_FILES
+from other_vocabulary import with_other_vocabulary
 from result_files import save
 from treetok import TreeTokenizer
 
@@ -414,3 +415,27 @@ def test_results_are_replaced_as_a_whole(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         save(out, "Second", figures=2)
     assert out.read_bytes() == before
+
+
+def test_other_vocabularies_keep_the_options_of_their_tokenizer():
+    model = TreeTokenizer.load("en")
+    counts = dict.fromkeys([" walking", " walked", "Walk", " talk", "ing"], 9)
+    other = with_other_vocabulary(model, counts, 300, alignment=0.7)
+    assert {name: other.settings[name] for name in ("alignment", "plain_names", "markers")} == {
+        "alignment": 0.7,
+        "plain_names": True,
+        "markers": True,
+    }
+    assert other.tree("unhappily").brackets() == model.tree("unhappily").brackets()
+    # The paper's vocabulary has no such options.
+    assert with_other_vocabulary(model, counts, 300, vocab="paper").settings["vocab"] == "paper"
+
+
+def test_texts_of_one_name_are_refused(tmp_path):
+    for text in ("a/news.txt", "b/news.txt", "all.txt"):
+        (tmp_path / text).parent.mkdir(exist_ok=True)
+        (tmp_path / text).write_text("A text.\n", encoding="utf-8")
+    for names in (["a/news.txt", "b/news.txt"], ["all.txt"]):
+        texts = [option for name in names for option in ("--text", tmp_path / name)]
+        with pytest.raises(AssertionError, match="the same name in tables, or one is called 'all'"):
+            run("token_frequencies.py", "--quick", *texts, "--out", tmp_path / "out.json")

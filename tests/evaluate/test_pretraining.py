@@ -334,7 +334,8 @@ def test_the_experiment_from_text_to_tables(tmp_path):
     # A tokenizer, a baseline or a text that changed is noticed.
     for changed, said in [
         (["--tokenizer-text", ROOT / "sample_text" / "sport.txt"], "BPE-500.table.xz is of another tokenizer"),
-        (["--train-text", ROOT / "sample_text" / "sport.txt"], "is not in the tables"),
+        (["--train-text", ROOT / "sample_text" / "sport.txt"], "is of another training"),
+        (["--train-text", ROOT / "sample_text" / "sport.txt", "--runs", tmp_path / "new"], "is not in the tables"),
     ]:
         found = pretraining(*arguments, *changed)
         assert found.returncode == 1 and said in found.stderr.splitlines()[-1]

@@ -205,6 +205,14 @@ def written_p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
+def stated_p(value: float) -> str:
+    """
+    >>> stated_p(0.0321), stated_p(0.00002)
+    ('p = 0.032', 'p < 0.001')
+    """
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """
     >>> print(aligned([["name", "F1"], ["Unigram", "9.0"]]))

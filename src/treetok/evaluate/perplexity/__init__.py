@@ -8,7 +8,7 @@ For every tokenizer, a GPT-2-style model of the same size is trained from scratc
 batches: the budget is counted in characters, not in tokens.
 
 `batches.py` plans the training batches, `windows.py` turns sentences into model inputs, `language_model.py` is the
-model, `likelihood.py` trains it and measures held-out text.
+model, `optimizer.py` its optimizer, `likelihood.py` trains it and measures held-out text.
 """
 
 from treetok.errors import TreetokError

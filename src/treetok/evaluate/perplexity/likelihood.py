@@ -19,6 +19,7 @@ from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.perplexity.batches import plan_batches
 from treetok.evaluate.perplexity.config import PerplexityConfig
 from treetok.evaluate.perplexity.language_model import TokenLanguageModel
+from treetok.evaluate.perplexity.optimizer import adamw
 from treetok.evaluate.perplexity.windows import IGNORED, EncodedSentences, adjacent_windows, overlapping_windows
 from treetok.model.device import chosen_device
 from treetok.model.training.schedule import warmup_cosine
@@ -113,14 +114,7 @@ def train_model(
     config: PerplexityConfig,
     report: Callable[[int, int], object],
 ) -> None:
-    decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
-    others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}],
-        lr=config.learning_rate,
-        betas=(0.9, 0.95),
-        fused=True,
-    )
+    optimizer = adamw(model, config.learning_rate, config.weight_decay)
     model.train()
     for step, batch in enumerate(batches):
         for group in optimizer.param_groups:
