@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpt_pretraining.runs import PretrainingRun
-from gpt_pretraining.tables import Runs, by_tokenizer, tables_of_runs
+from gpt_pretraining.tables import Runs, by_tokenizer, tables_of_runs, with_common_seeds
 from treetok.evaluate.plot import PANEL_SIZE, STYLE
 
 # Points of a curve that are averaged, and those at the beginning that are left out: they are far above the rest.
@@ -48,7 +48,7 @@ def draw(target: Path, runs: list[PretrainingRun]) -> None:
         for axes_of_row, (title, chosen) in zip(rows, groups.items(), strict=True):
             for axes, (quantity, (name, unit)) in zip(axes_of_row, quantities.items(), strict=True):
                 last = 0.0
-                for tokenizer, of_seeds in by_tokenizer(chosen).items():
+                for tokenizer, of_seeds in by_tokenizer(with_common_seeds(chosen)).items():
                     at, bits = mean_curve(of_seeds, quantity)
                     axes.plot(at / unit, bits, label=tokenizer)
                     last = max(last, at[-1] / unit)

@@ -269,6 +269,13 @@ def test_bits_at_equal_operations_are_read_off_the_curves():
     assert found["dear"] == pytest.approx((at_end, 1.0 - 0.5 * np.log(0.75 * 0.8)))
 
 
+def test_training_text_is_compared_in_the_same_order():
+    both, first, second = made_up_run("TreeTok en"), made_up_run("BPE"), made_up_run("TreeTok en", 1, height=9.0)
+    costs = tables([both, second, first])[1]["grid"]
+    # The second seed of one tokenizer has no counterpart.
+    assert costs[1][5:7] == costs[2][5:7] and costs[1][-1] == "1, 1"
+
+
 def test_tables_have_the_mean_of_seeds():
     bits = np.log(2)
     runs = [
