@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from itertools import islice, product
 
 import numpy as np
@@ -184,27 +185,43 @@ def test_a_worker_that_is_killed_costs_only_its_own_shards(tmp_path):
     for number, text in enumerate(TEXTS[:6]):
         (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
     shards = cut_into_shards(list_sources(f"{tmp_path}/*.txt"), 1 << 20)
-    folder, log, killed = ShardFolder(tmp_path / "out"), tmp_path / "log", tmp_path / "killed"
+    folder, killed = ShardFolder(tmp_path / "out"), tmp_path / "killed"
 
     # A local class is sent to the workers whole: they cannot import this file.
     class KilledOnce:
-        def __init__(self, work):
-            self.work = work
+        def __init__(self, log):
+            self.work = CountWords(folder, "lossless", 2, "text", 10**9, None)
+            self.log = log
 
         def __call__(self, shard):
             if shard == shards[3] and not killed.exists():
                 killed.touch()
+                wait_for(shards[0])
                 os.kill(os.getpid(), signal.SIGKILL)
             self.work(shard)
-            with log.open("a") as file:
+            with self.log.open("a") as file:
                 file.write(f"{shard.name}\n")
 
-    work = KilledOnce(CountWords(folder, "lossless", 2, "text", 10**9, None))
+    def wait_for(shard):
+        for _ in range(3000):
+            if folder.has(shard.name):
+                break
+            time.sleep(0.01)
+
     engine = choose_engine("native")
+
+    def run(log):
+        run_shards(engine, KilledOnce(log), folder, shards, {}, "counting", Progress(None), force=False)
+
     with pytest.raises(TreetokError, match=r"counting stopped after \d of 6 shards.*run it again"):
-        run_shards(engine, work, folder, shards, {}, "counting", Progress(None), force=False)
-    run_shards(engine, work, folder, shards, {}, "counting", Progress(None), force=False)
-    assert sorted(log.read_text().split()) == sorted(shard.name for shard in shards)
+        run(tmp_path / "first")
+    # Other workers may still go on with a shard: that one is done twice.
+    done = {shard.name for shard in shards if folder.has(shard.name)}
+    assert shards[0].name in done and shards[3].name not in done
+    run(tmp_path / "second")
+    first, second = ((tmp_path / name).read_text().split() for name in ("first", "second"))
+    assert not done & set(second) and len(set(second)) == len(second)
+    assert {*first, *second} == {shard.name for shard in shards}
     profile = profile_named("lossless")
     assert (
         merge(folder, shards, profile, 10**9)[0]
