@@ -266,11 +266,13 @@ def test_the_list_of_checked_words():
     [
         "table1_segmentation", "table2_compression", "table3_trees", "alignment", "equal_tokens",
         "case_study", "frequent_words", "optimal_vocabulary", "vocabulary_sizes", "language_models",
-        "segment_words", "source_code", "token_frequencies",
+        "segment_words", "source_code", "token_frequencies", "ensemble",
     ],
 )  # fmt: skip
 def test_every_experiment_can_be_tried_quickly(script, tmp_path):
-    pytest.importorskip({"language_models": "torch", "optimal_vocabulary": "scipy"}.get(script, "numpy"))
+    pytest.importorskip(
+        {"language_models": "torch", "ensemble": "torch", "optimal_vocabulary": "scipy"}.get(script, "numpy")
+    )
     out = tmp_path / "out.json"
     # What is given counts for more.
     against = ["--against", "unigram"] if script == "case_study" else []
