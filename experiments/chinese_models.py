@@ -80,17 +80,24 @@ class Settings:
 
 @dataclass(frozen=True)
 class CompositionVariant:
-    """A composition model. Complete charts take memory for every split, so that batches are smaller."""
+    """A composition model. Complete charts take memory for every split, so that batches are smaller.
+
+    times: how much longer it is trained than others.
+    """
 
     chart: str
     morph_overriding: bool
     sequences: int
     preset: Preset
     morphemes: MorphemeConfig
+    times: int = 1
+
+    def seconds(self, settings: Settings) -> float:
+        return settings.seconds * self.times or math.inf
 
     def model_preset(self, settings: Settings) -> Preset:
         objective = dataclasses.replace(self.preset.model.objective, morph_overriding=self.morph_overriding)
-        steps = settings.steps or MOST_STEPS
+        steps = settings.steps * self.times or MOST_STEPS
         training = TrainingConfig(
             steps=steps,
             sequences=self.sequences,
@@ -114,6 +121,8 @@ class CompositionVariant:
         }
         if self.chart == "pruned":
             described["parser"] = dataclasses.asdict(PRESETS["paper"].parser)
+        if self.times > 1:
+            described["times"] = self.times
         return described
 
 
@@ -236,7 +245,7 @@ class ChineseTraining:
                     self.device,
                     PRESETS["paper"].parser,
                 )
-                self._run(trainer, run.place("training"), name)
+                self._run(trainer, variant.seconds(self.settings), run.place("training"), name)
             per_step = trainer.maker.sequences * trainer.maker.words_per_sequence
             figures = {
                 **figures_of(trainer),
@@ -262,9 +271,9 @@ class ChineseTraining:
             return {GREEDY_TREES: PrunedTrees(member, window, self.device, overriding)}
         return single_model_trees(member, self.device, variant.morph_overriding)
 
-    def _run(self, trainer: Trainer, folder: Path | None, name: str) -> None:
+    def _run(self, trainer: Trainer, seconds: float, folder: Path | None, name: str) -> None:
         restore(folder, lambda place: load_checkpoint(trainer, place))
-        trainer.seconds = self.settings.seconds or math.inf
+        trainer.seconds = seconds
         if trainer.seconds_before >= trainer.seconds:
             return
         first = trainer.step

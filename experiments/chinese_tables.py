@@ -21,9 +21,11 @@ from word_boundaries import (
     read_rows,
 )
 
+LONGER = 5
 TREES = {
     "complete": "complete charts",
     "complete-no-overriding": "complete charts, without MorphOverriding",
+    "complete-no-overriding-longer": f"complete charts, without MorphOverriding, {LONGER} times as long",
     "pruned": "pruned charts",
     "pruned-no-overriding": "pruned charts, without MorphOverriding",
     "pcfg": "neural PCFG",

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import random
 import unicodedata
 from fractions import Fraction
@@ -14,7 +15,7 @@ pytest.importorskip("tokenizers")
 
 import chinese  # noqa: E402
 import chinese_models  # noqa: E402
-from chinese_tables import TREES  # noqa: E402
+from chinese_tables import LONGER, TREES  # noqa: E402
 from han_text import GoldSentence, cut, read_sentences, running_stretches, stretches  # noqa: E402
 from model_scores import ModelScores  # noqa: E402
 from neural_pcfg.training import Trainer as GrammarTrainer  # noqa: E402
@@ -332,9 +333,9 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    assert [row[1] for row in rows[:7]] == ["greedy", "MBR", "greedy", "MBR", "greedy", "greedy", "MBR"]
-    # Greedy, complete charts: with MorphOverriding and without.
-    assert rows[0][2:] != rows[2][2:] and rows[4][2:-1] != rows[5][2:-1]
+    assert [row[1] for row in rows[:9]] == [*["greedy", "MBR"] * 3, "greedy", "greedy", "MBR"]
+    # Greedy, with MorphOverriding and without.
+    assert rows[0][2:] != rows[2][2:] and rows[6][2:-1] != rows[7][2:-1]
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
     assert by_name["neural PCFG"]["paper"] == "74.26"
     file = read_sentences(chinese.SAMPLE)
@@ -370,6 +371,9 @@ def test_models_differ_in_what_they_are_named_for(at_once):
         assert {**without["model"], "objective": None} == {**full["model"], "objective": None}
         assert without["training"] == full["training"] and without["morphemes"] == full["morphemes"]
     assert pruned["model"] == complete["model"] | {"chart": "pruned"}
+    shorter, longer = (scores[f"complete-no-overriding{end}-seed0.json"] for end in ("", "-longer"))
+    assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * LONGER)
+    assert longer.own_settings["model"] == shorter.own_settings["model"]
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
 
@@ -475,3 +479,13 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     shared = ["--quick", "--folder", at_once / "build", "--out", at_once / "chinese.json"]
     with pytest.raises(TreetokError, match="is of another training: steps: 4 there"):
         call(monkeypatch, *shared, "--steps", "5")
+
+
+def test_a_longer_training_has_more_seconds():
+    options = chinese.argparse.Namespace(quick=True, morphemes=400, sequences=1)
+    variants = chinese.variants_of(options)
+    limits = {
+        name: variants[name].seconds(chinese_models.Settings(seconds=10.0)) for name in chinese.COMPOSITION_MODELS
+    }
+    assert limits.pop("complete-no-overriding-longer") == 10.0 * LONGER and set(limits.values()) == {10.0}
+    assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
