@@ -23,7 +23,7 @@ from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.presets import Preset
 
-FULL, ENSEMBLE = "full", "ensemble"
+FULL, UNIGRAM, ENSEMBLE = "full", "unigram", "ensemble"
 # There is room for nothing but characters.
 CHARACTERS = MorphemeConfig("bpe", 1)
 NO_PARTS = dict.fromkeys(("context", "context_root", "morph_overriding", "span_weights", "span_loss"), False)
@@ -42,7 +42,7 @@ LABELS = {
     "no-span-weights": "without span weights",
     "no-span-loss": "without span loss",
     "fast-r2d2": "Fast-R2D2",
-    "unigram": "Unigram morphemes",
+    UNIGRAM: "Unigram morphemes",
     ENSEMBLE: "ensemble with pieces",
 }
 # Of the paper, in %: on the first 64 words of its two gold files, with leaves counted.

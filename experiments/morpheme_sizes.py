@@ -1,7 +1,8 @@
 """Trees against the number of morphemes that BPE finds for the composition model: the paper's figure.
 
-Trains and keeps models as `ablations.py` does; its full model is the point of the preset's own size. --plot draws
-the curves.
+Trains and keeps models as `ablations.py` does; its full model is the point of the preset's own size. The other
+model of the preset's ensemble, with morphemes of Unigram, is beside the curve if `ablations.py --ensemble` has
+trained it. --plot draws the curves.
 
 python experiments/morpheme_sizes.py corpus.txt.xz --gold morpho.tsv --preset fast --folder build/ablations \\
     --out results/morpheme_sizes.json --plot docs/morpheme-sizes.svg
@@ -12,8 +13,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ablations import FULL
+from ablations import FULL, UNIGRAM
 from composition_models import Experiment, Variant, add_training_options, scores_folder
 from lineup_options import plain_parser
 from model_scores import (
@@ -80,10 +82,10 @@ def variant_of(size: int, preset: Preset) -> Variant:
 
 
 def sizes_of(found: Sequence[ModelScores]) -> dict[str, list[ModelScores]]:
-    """The scores of models that differ in the size alone, by name; smallest size first."""
+    """The scores of models that differ in the size alone, by name, smallest size first; and those of Unigram."""
     by_name: dict[str, list[ModelScores]] = {}
-    for of_one in sorted(found, key=asked_size):
-        if of_one.name == FULL or of_one.name.startswith(PREFIX):
+    for of_one in sorted(found, key=lambda of_one: (of_one.name == UNIGRAM, asked_size(of_one))):
+        if of_one.name in (FULL, UNIGRAM) or of_one.name.startswith(PREFIX):
             by_name.setdefault(of_one.name, []).append(of_one)
     return by_name
 
@@ -93,11 +95,15 @@ def asked_size(scores: ModelScores) -> int:
     return size
 
 
+def labelled_size(scores: ModelScores) -> str:
+    return f"{asked_size(scores)}{', Unigram' if scores.name == UNIGRAM else ''}"
+
+
 def report(out: Path, tables: Sequence[GoldTable], by_name: dict[str, list[ModelScores]]) -> None:
     written = []
     for table in tables:
         rows = [
-            {"morphemes": str(asked_size(of_size[0])), **recall_columns(table, name, FULL)}
+            {"morphemes": labelled_size(of_size[0]), **recall_columns(table, name, FULL)}
             for name, of_size in by_name.items()
             if name in table
         ]
@@ -116,15 +122,14 @@ def draw(target: Path, tables: Sequence[GoldTable], by_name: dict[str, list[Mode
     with rc_context(STYLE):
         figure = Figure(figsize=(PANEL_SIZE[0] * len(tables), PANEL_SIZE[1]), layout="constrained")
         for axes, table in zip(figure.subplots(1, len(tables), squeeze=False)[0], tables, strict=True):
-            names = [name for name in by_name if name in table]
-            sizes = [asked_size(by_name[name][0]) for name in names]
+            curve = [name for name in by_name if name in table and name != UNIGRAM]
+            of_unigram = [UNIGRAM] if UNIGRAM in by_name and UNIGRAM in table else []
             for decoding in (GREEDY_TREES, MBR_TREES):
-                recalls = [table.recall(name, decoding, DROPPED) for name in names]
-                figures = [interval(recall) for recall in recalls if recall is not None]
-                below = [100 * (f.value - f.low) for f in figures]
-                above = [100 * (f.high - f.value) for f in figures]
-                values = [100 * f.value for f in figures]
-                axes.errorbar(sizes, values, [below, above], marker="o", capsize=3, label=decoding)
+                lines = draw_recalls(axes, table, decoding, by_name, curve, marker="o", label=decoding)
+                if of_unigram:
+                    look = {"fmt": "s", "mfc": "white", "color": lines[0].get_color()}
+                    draw_recalls(axes, table, decoding, by_name, of_unigram, label=f"{decoding}, Unigram", **look)
+            sizes = [asked_size(by_name[name][0]) for name in curve]
             axes.set_title(table.gold)
             axes.set_xscale("log")
             axes.set_xticks(sizes, [str(size) for size in sizes])
@@ -135,6 +140,22 @@ def draw(target: Path, tables: Sequence[GoldTable], by_name: dict[str, list[Mode
             axes.legend(frameon=False)
         target.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(target, format="svg", metadata={"Date": None})
+
+
+def draw_recalls(
+    axes: Any,
+    table: GoldTable,
+    decoding: str,
+    by_name: dict[str, list[ModelScores]],
+    names: Sequence[str],
+    **look: Any,
+) -> Any:
+    sizes = [asked_size(by_name[name][0]) for name in names]
+    recalls = [table.recall(name, decoding, DROPPED) for name in names]
+    figures = [interval(recall) for recall in recalls if recall is not None]
+    below = [100 * (f.value - f.low) for f in figures]
+    above = [100 * (f.high - f.value) for f in figures]
+    return axes.errorbar(sizes, [100 * f.value for f in figures], [below, above], capsize=3, **look)
 
 
 if __name__ == "__main__":

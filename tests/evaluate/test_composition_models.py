@@ -240,10 +240,19 @@ def test_sizes(at_once, monkeypatch, steps_taken):
     call(monkeypatch, morpheme_sizes, "--quick", *arguments)
     assert len(steps_taken) == 2 * 4
     [table] = tables_of(out)
-    assert [row[0] for row in table["grid"]] == ["morphemes", "100", "200", "300"]
+    assert [row[0] for row in table["grid"]] == ["morphemes", "100", "200", "300", "200, Unigram"]
     [of_ablations] = tables_of(at_once / "ablations.json")
     assert table["grid"][2][1:] == of_ablations["grid"][1][1:]
+    of_unigram = next(row for row in of_ablations["grid"] if row[0] == "Unigram morphemes")
+    assert table["grid"][4][1:] == of_unigram[1:]
     assert plot.read_text(encoding="utf-8").count("<svg") == 1
+    # Without Unigram there are only the sizes.
+    before, path = plot.read_text(encoding="utf-8"), at_once / "composition_models" / "unigram-seed0.json"
+    kept = path.read_bytes()
+    path.unlink()
+    call(monkeypatch, morpheme_sizes, "--out", out, "--plot", plot)
+    assert len(tables_of(out)[0]["grid"]) == 4 and len(plot.read_text(encoding="utf-8")) < len(before)
+    path.write_bytes(kept)
     # Sizes do not get into the table of ablations.
     call(monkeypatch, ablations, "--out", at_once / "ablations.json")
     assert tables_of(at_once / "ablations.json") == [of_ablations]
