@@ -6,6 +6,7 @@ Shapes: B sentences, T tokens.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from whole_file import write_whole
 
 # Ids of the network: tokens of the tokenizer follow.
 PADDING, END, FIRST_TOKEN = 0, 1, 2
@@ -99,10 +102,9 @@ class EncodedPairs:
         for key_of_part, sentences in self.sentences.items():
             arrays["|".join(["ids", *key_of_part])] = sentences.flat
             arrays["|".join(["starts", *key_of_part])] = sentences.starts
-        beside = path.with_name(path.name + ".part")
-        with beside.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        beside.replace(path)
+        archive = io.BytesIO()
+        np.savez_compressed(archive, **arrays)
+        write_whole(path, archive.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> EncodedPairs:
