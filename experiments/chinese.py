@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from chinese_models import ChineseTraining, CompositionVariant, GrammarVariant, Settings
-from chinese_tables import LONGER, boundary_tables, notes_of, recall_tables
+from chinese_tables import boundary_tables, notes_of, recall_tables
 from composition_models import versions
 from han_text import GoldSentence, SentenceFile, Span, read_sentences
 from lineup_options import plain_parser
@@ -59,6 +59,7 @@ from word_boundaries import (
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
+LONGER = 5
 # Charts, MorphOverriding, and how much longer than others a model is trained.
 COMPOSITION_MODELS = {
     "complete": ("complete", True, 1),

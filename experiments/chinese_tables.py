@@ -21,11 +21,10 @@ from word_boundaries import (
     read_rows,
 )
 
-LONGER = 5
 TREES = {
     "complete": "complete charts",
     "complete-no-overriding": "complete charts, without MorphOverriding",
-    "complete-no-overriding-longer": f"complete charts, without MorphOverriding, {LONGER} times as long",
+    "complete-no-overriding-longer": "complete charts, without MorphOverriding, trained longer",
     "pruned": "pruned charts",
     "pruned-no-overriding": "pruned charts, without MorphOverriding",
     "pcfg": "neural PCFG",

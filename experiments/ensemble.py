@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lineup_options import QUICK_FILES, ROOT, add_gold, plain_parser
+from lineup_options import QUICK_FILES, add_gold, plain_parser
 from result_files import report_comparison
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
@@ -58,7 +58,7 @@ def quick_members(folder: Path, options: argparse.Namespace) -> list[Path]:
     from composition_models import quick_preset
 
     TreeTokenizer.train(
-        sorted((ROOT / "sample_text").glob("*.txt")),
+        QUICK_FILES["train_text"],
         vocab_size=400,
         profile=options.profile,
         preset=quick_preset(),

@@ -15,7 +15,7 @@ pytest.importorskip("tokenizers")
 
 import chinese  # noqa: E402
 import chinese_models  # noqa: E402
-from chinese_tables import LONGER, TREES  # noqa: E402
+from chinese_tables import TREES  # noqa: E402
 from han_text import GoldSentence, cut, read_sentences, running_stretches, stretches  # noqa: E402
 from model_scores import ModelScores  # noqa: E402
 from neural_pcfg.training import Trainer as GrammarTrainer  # noqa: E402
@@ -372,7 +372,7 @@ def test_models_differ_in_what_they_are_named_for(at_once):
         assert without["training"] == full["training"] and without["morphemes"] == full["morphemes"]
     assert pruned["model"] == complete["model"] | {"chart": "pruned"}
     shorter, longer = (scores[f"complete-no-overriding{end}-seed0.json"] for end in ("", "-longer"))
-    assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * LONGER)
+    assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * chinese.LONGER)
     assert longer.own_settings["model"] == shorter.own_settings["model"]
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
@@ -487,5 +487,5 @@ def test_a_longer_training_has_more_seconds():
     limits = {
         name: variants[name].seconds(chinese_models.Settings(seconds=10.0)) for name in chinese.COMPOSITION_MODELS
     }
-    assert limits.pop("complete-no-overriding-longer") == 10.0 * LONGER and set(limits.values()) == {10.0}
+    assert limits.pop("complete-no-overriding-longer") == 10.0 * chinese.LONGER and set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
