@@ -31,13 +31,13 @@ from chinese_tables import boundary_tables, notes_of, recall_tables
 from composition_models import versions
 from han_text import GoldSentence, SentenceFile, Span, read_sentences
 from lineup_options import plain_parser
-from model_scores import ModelScores, finished_scores, load_scores, sha256_of
+from model_scores import ModelScores, check_settings, finished_scores, load_scores, sha256_of
 from neural_pcfg.grammar import GrammarConfig
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_VOCAB_SIZE
-from treetok.evaluate.interface import EvalTokenizer
+from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
 from treetok.evaluate.lineup import build_lineup
 from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
@@ -127,7 +127,7 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--model", action="append", default=[], help="a TreeTok tokenizer; may be repeated")
-    parser.add_argument("--against", default="", help="baselines to train: bpe,unigram")
+    parser.add_argument("--against", default="", help="baselines to train, as in bpe,unigram")
     parser.add_argument("--vocab-size", type=int, default=DEFAULT_VOCAB_SIZE, help="of the baselines")
     parser.add_argument("--quick", action="store_true", help="tiny models on sentences of the project, in seconds")
     options = parser.parse_args()
@@ -140,6 +140,8 @@ def parsed_options() -> argparse.Namespace:
             raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(TREE_MODELS)}, or none")
     if options.text and options.only and options.folder is None:
         raise TreetokError("models are kept in a folder while they are trained: --folder FOLDER")
+    if options.dev and options.test and name_of(options.dev) == name_of(options.test):
+        raise TreetokError("--dev and --test have the same name, by which they are told apart")
     if options.against and not options.text:
         raise TreetokError("baselines need a text to be trained on")
     if (options.text or options.model) and not (options.dev or options.test):
@@ -183,6 +185,7 @@ def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> 
     settings = Settings(options.longest, options.seconds, options.steps, options.seed)
     text_sha256 = fingerprint(options.text)
     shared = {"text": text_sha256, **asdict(settings)}
+    check_settings(folder, shared)
     files = list(gold.values())
     training = None
     for name, variant in variants_of(options).items():
@@ -262,7 +265,8 @@ def score_tokenizers(options: argparse.Namespace, gold: Gold, folder: Path) -> N
     for name, tokens in TRIVIAL_TOKENS.items():
         save_tokens(folder, name, {}, token_entries(gold, tokens))
     for model in load_tokenizers(options.model):
-        save_tokenizer(folder, model.name, {}, gold, model)
+        own = {"tokenizer": model.tokenizer.state.sha256} if isinstance(model, NamedTreeTokenizer) else {}
+        save_tokenizer(folder, model.name, own, gold, model)
     wanted = [name for name in options.against.split(",") if name]
     if not wanted:
         return

@@ -72,8 +72,10 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0 and not self.steps > 0:
+        if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
             raise TreetokError("training needs a number of seconds or steps above 0")
+        if self.seed < 0:
+            raise TreetokError(f"--seed must be 0 or more, not {self.seed}")
         if self.longest < 2:
             raise TreetokError(f"stretches of {self.longest} character have no trees")
 

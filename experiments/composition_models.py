@@ -24,6 +24,7 @@ from model_scores import (
     GREEDY_TREES,
     MBR_TREES,
     ModelScores,
+    check_settings,
     file_name,
     finished_scores,
     recalls_of_gold,
@@ -50,7 +51,7 @@ from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.overrides import parse_setting
 from treetok.pipeline.run_directory import Run
 from treetok.pipeline.time_budget import Budget
-from treetok.progress import Progress
+from treetok.progress import Progress, Stopped
 from treetok.sources import TreeSource, scores_of_words
 from treetok.storage.atomic import find_file, has_file
 from treetok.tree import walk_spans
@@ -224,12 +225,21 @@ class Experiment:
             for variant in variants
             if self._finished(variant.name, seed, variant.settings(self.preset)) is None
         ]
+        check_settings(self.scores_folder, self.settings)
         upcoming = [variant.preset(self.preset).ensemble[0] for variant, _ in missing[1:]]
         for number, (variant, seed) in enumerate(missing):
             self.vocabulary(variant.preset(self.preset).ensemble[0])
             for config in upcoming[number : number + 1]:
                 self.vocabulary(config)
-            scores = self._train(variant, seed)
+            try:
+                scores = self._train(variant, seed)
+            except Stopped as error:
+                kept = (
+                    "the same command continues from there"
+                    if self.folder
+                    else "nothing was kept, without --folder"
+                )
+                raise TreetokError(f"{variant.name}, seed {seed}: {error}; {kept}") from None
             scores.save(self.scores_folder)
             print(f"{variant.name}, seed {seed}: trained in {scores.training['seconds']:.0f} s", flush=True)
 

@@ -47,8 +47,9 @@ def parsed_options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.quick:
         options.gold = options.gold or QUICK_FILES["gold"]
-    elif not options.member or not options.gold:
-        parser.error("the following arguments are required: --member, --gold")
+    for name in ("gold",) if options.quick else ("member", "gold"):
+        if not getattr(options, name):
+            parser.error(f"the following arguments are required: --{name}")
     if options.every < 1:
         parser.error("--every must be 1 or more")
     return options

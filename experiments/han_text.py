@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import regex
 
+from treetok.corpus.reading import decode
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 
@@ -94,7 +95,7 @@ class SentenceFile:
 def read_sentences(path: Path) -> SentenceFile:
     """Read lines "sentence TAB its words, separated by spaces"."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = decode(path.read_bytes(), str(path), 1).splitlines()
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     sentences = []

@@ -26,16 +26,32 @@ QUICK_FILES: dict[str, list[Any]] = {
 QUICK_VOCAB_SIZE = 400
 
 
-def plain_parser(description: str) -> argparse.ArgumentParser:
+def plain_parser(description: str, *, out_is_folder: bool = False) -> argparse.ArgumentParser:
     """A parser that shows the description as written, with --out."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="where to write the result")
+    kind = Path if out_is_folder else result_file
+    parser.add_argument("--out", type=kind, required=True, help="where to write the result")
     return parser
 
 
-def lineup_parser(description: str, baselines: str = "bpe,wordpiece,unigram") -> argparse.ArgumentParser:
+def result_file(written: str) -> Path:
+    """A file that can be written as far as can be seen: better now than when all work is done."""
+    path = Path(written)
+    if not path.name or path.is_dir():
+        raise argparse.ArgumentTypeError(f"{written or 'nothing'!r} is a directory, not a file")
+    for folder in path.parents:
+        if folder.exists():
+            if not folder.is_dir():
+                raise argparse.ArgumentTypeError(f"{str(folder)!r} is a file, not a directory")
+            break
+    return path
+
+
+def lineup_parser(
+    description: str, baselines: str = "bpe,wordpiece,unigram", *, out_is_folder: bool = False
+) -> argparse.ArgumentParser:
     """A parser with the options of the line-up."""
-    parser = plain_parser(description)
+    parser = plain_parser(description, out_is_folder=out_is_folder)
     parser.add_argument("--model", action="append", default=[], help="a tokenizer to compare; may be repeated")
     parser.add_argument(
         "--against", default=baselines, help=f"baselines to train (default: {baselines or 'none'})"

@@ -66,22 +66,33 @@ class ModelScores:
     gold: dict[str, dict[str, Any]]
 
     def save(self, folder: Path) -> None:
-        content = json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
-        write_whole(folder / file_name(self.name, self.seed), content)
+        """Scores of the same model on other gold files are kept."""
+        path = folder / file_name(self.name, self.seed)
+        scores = json.loads(json.dumps(asdict(self)))
+        if path.exists() and (there := ModelScores.load(path)).is_of(self.settings, self.own_settings):
+            scores["gold"] = there.gold | scores["gold"]
+        write_whole(path, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> ModelScores:
         try:
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as error:
-            raise TreetokError(f"{path} has no scores of a model: {error}") from None
+            raise TreetokError(f"{path} has no scores of a model ({error}): remove it") from None
+
+    def is_of(self, settings: Mapping[str, Any], own_settings: Mapping[str, Any]) -> bool:
+        return [self.settings, self.own_settings] == json.loads(json.dumps([settings, own_settings]))
 
     def has_gold(self, gold_files: Sequence[FileOfGold]) -> bool:
         return all(self.gold.get(name_of(gold.path), {}).get("sha256") == sha256_of(gold) for gold in gold_files)
 
 
 def file_name(name: str, seed: int) -> str:
-    return f"{name}-seed{seed}.json"
+    """
+    >>> file_name("TreeTok build/zh", 0)
+    'TreeTok build-zh-seed0.json'
+    """
+    return f"{name.replace('/', '-')}-seed{seed}.json"
 
 
 def sha256_of(gold: FileOfGold) -> str:
@@ -99,6 +110,18 @@ def load_scores(folder: Path) -> list[ModelScores]:
     return scores
 
 
+def check_settings(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Raise an error, before a model is trained, if its scores could not stand beside those in the folder."""
+    if folder.exists() and not folder.is_dir():
+        raise TreetokError(f"{folder} is a file: scores are kept in a folder")
+    here = json.loads(json.dumps(settings))
+    for of_one in load_scores(folder)[:1]:
+        if of_one.settings != here:
+            difference = first_difference(of_one.settings, here)
+            path = folder / file_name(of_one.name, of_one.seed)
+            raise TreetokError(f"{path} is of another training: {difference}; choose other --scores")
+
+
 def finished_scores(
     folder: Path,
     name: str,
@@ -113,10 +136,9 @@ def finished_scores(
     if not path.exists():
         return None
     scores = ModelScores.load(path)
-    there = {**scores.settings, **scores.own_settings}
-    here = json.loads(json.dumps({**settings, **own_settings}))
-    if there != here:
-        difference = first_difference(there, here)
+    if not scores.is_of(settings, own_settings):
+        there = {**scores.settings, **scores.own_settings}
+        difference = first_difference(there, json.loads(json.dumps({**settings, **own_settings})))
         raise TreetokError(f"{path} is of another training: {difference}; remove it, or choose other --scores")
     return scores if scores.has_gold(gold_files) else None
 

@@ -129,7 +129,7 @@ def draw(target: Path, tables: Sequence[GoldTable], by_name: dict[str, list[Mode
                 if of_unigram:
                     look = {"fmt": "s", "mfc": "white", "color": lines[0].get_color()}
                     draw_recalls(axes, table, decoding, by_name, of_unigram, label=f"{decoding}, Unigram", **look)
-            sizes = [asked_size(by_name[name][0]) for name in curve]
+            sizes = sorted({asked_size(by_name[name][0]) for name in [*curve, *of_unigram]})
             axes.set_title(table.gold)
             axes.set_xscale("log")
             axes.set_xticks(sizes, [str(size) for size in sizes])

@@ -138,8 +138,6 @@ def parsed_options() -> argparse.Namespace:
 
 def check_places(runs: Path, out: Path) -> None:
     """Better now than when a model has been trained."""
-    if out.is_dir():
-        raise TreetokError(f"{out} is a directory: --out names a file")
     for folder in (runs, out.parent):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -37,7 +37,7 @@ def words_of(paths: list[Path], profile: Profile) -> set[str]:
 
 
 def main() -> None:
-    parser = lineup_parser(__doc__)
+    parser = lineup_parser(__doc__, out_is_folder=True)
     parser.add_argument(
         "--text", action="append", type=Path, default=[], help="more text besides --train-text; may be repeated"
     )

@@ -27,7 +27,7 @@ def half_of(word: str) -> str:
 
 
 def main() -> None:
-    parser = plain_parser(__doc__)
+    parser = plain_parser(__doc__, out_is_folder=True)
     parser.add_argument("gold", nargs="+", type=Path, help="gold files")
     options = parser.parse_args()
     # Errors are reported before anything is written.

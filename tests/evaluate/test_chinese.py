@@ -463,6 +463,9 @@ def test_seconds_of_stopped_training_count(monkeypatch, tmp_path):
 def test_wrong_options(at_once, monkeypatch, tmp_path):
     out = ["--out", tmp_path / "chinese.json"]
     gold, text = ["--test", chinese.SAMPLE], at_once / "build" / "sample.txt"
+    latin = tmp_path / "latin.tsv"
+    latin.write_bytes(b"na\xefve\tna\xefve\n")
+    train = [text, *gold, "--folder", tmp_path / "build", "--only", "complete"]
     for arguments, message in (
         ([], "nothing has been scored yet"),
         (["--quick"], "--quick needs a folder"),
@@ -470,6 +473,12 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         ([text, "--folder", tmp_path], "--dev FILE, --test FILE"),
         ([text, *gold, "--only", "half"], "unknown model 'half' in --only"),
         ([*gold, "--against", "bpe"], "baselines need a text"),
+        ([*gold, "--dev", chinese.SAMPLE], "--dev and --test have the same name"),
+        (["--test", latin], "latin.tsv, line 1: byte 0xef is not UTF-8"),
+        ([*train, "--seconds", "-5", "--steps", "4"], "seconds or steps above 0"),
+        ([*train, "--seconds", "nan", "--steps", "4"], "seconds or steps above 0"),
+        ([*train, "--seed", "-1"], "--seed must be 0 or more"),
+        ([*train, "--scores", text], "is a file: scores are kept in a folder"),
     ):
         with pytest.raises(TreetokError, match=message):
             call(monkeypatch, *out, *arguments)
@@ -479,6 +488,49 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     shared = ["--quick", "--folder", at_once / "build", "--out", at_once / "chinese.json"]
     with pytest.raises(TreetokError, match="is of another training: steps: 4 there"):
         call(monkeypatch, *shared, "--steps", "5")
+
+
+def test_other_settings_leave_scores_alone(at_once, monkeypatch, steps_taken):
+    """What cannot stand beside the scores that are there is not trained at all."""
+    before = {path: path.read_bytes() for path in (at_once / "chinese").glob("*.json")}
+    shared = ["--quick", "--folder", at_once / "other", "--out", at_once / "chinese.json", "--steps", "5"]
+    (at_once / "chinese" / "pcfg-seed0.json").unlink()
+    with pytest.raises(
+        TreetokError, match="is of another training: steps: 4 there, 5 here; choose other --scores"
+    ):
+        call(monkeypatch, *shared, "--only", "pcfg")
+    assert not steps_taken
+    for path, content in before.items():
+        assert path.name == "pcfg-seed0.json" or path.read_bytes() == content
+        path.write_bytes(content)
+
+
+def test_scores_on_another_file_are_added(at_once, monkeypatch, tmp_path, steps_taken):
+    lines = chinese.SAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "half.tsv").write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
+    shared = ["--quick", "--folder", tmp_path / "build", "--out", tmp_path / "chinese.json", "--only", "pcfg"]
+    call(monkeypatch, *shared, "--model", "en")
+    taken = len(steps_taken)
+    call(monkeypatch, *shared, "--model", "en", "--test", tmp_path / "half.tsv")
+    assert taken and len(steps_taken) == taken
+    for path in (tmp_path / "chinese").glob("**/*.json"):
+        assert set(ModelScores.load(path).gold) == {"chinese_sample", "half"}
+    # Another tokenizer of the same name is no such thing.
+    path = tmp_path / "chinese" / "tokenizers" / "TreeTok en-seed0.json"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"tokenizer": "', '"tokenizer": "0'), encoding="utf-8"
+    )
+    call(monkeypatch, *shared, "--model", "en", "--test", tmp_path / "half.tsv")
+    assert set(ModelScores.load(path).gold) == {"half"}
+
+
+def test_tokenizers_in_folders_of_the_same_name(lossless, monkeypatch, tmp_path):
+    for folder in ("one", "two"):
+        lossless.save(tmp_path / folder / "zh")
+    models = [part for folder in ("one", "two") for part in ("--model", tmp_path / folder / "zh")]
+    call(monkeypatch, "--test", chinese.SAMPLE, *models, "--out", tmp_path / "chinese.json")
+    names = [row[0] for row in tables_of(tmp_path / "chinese.json")[0]["grid"][1:]]
+    assert sum("zh" in name for name in names) == 2
 
 
 def test_a_longer_training_has_more_seconds():

@@ -231,6 +231,35 @@ def test_scores_of_another_training_are_not_overwritten(at_once, monkeypatch):
         call(monkeypatch, ablations, *shared, "--set", "training.steps=5")
     with pytest.raises(TreetokError, match="unknown model 'half'"):
         call(monkeypatch, ablations, *shared, "--only", "half")
+    # Nor is a model trained that could not be compared with those that are there.
+    with pytest.raises(
+        TreetokError, match=r"is of another training: training: steps: 4 there, 5 here; choose other"
+    ):
+        call(monkeypatch, morpheme_sizes, *shared, "--sizes", "150", "--set", "training.steps=5")
+    assert not (at_once / "composition_models" / "bpe-150-seed0.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [(True, "the same command continues from there"), (False, "nothing was kept, without --folder")],
+)
+def test_stopped_training_says_how_to_go_on(monkeypatch, tmp_path, kept, said):
+    monkeypatch.setattr(Trainer, "run", lambda *arguments, **options: False)
+    folder = ["--folder", tmp_path / "build"] if kept else []
+    with pytest.raises(TreetokError, match=f"^full, seed 0: stopped at step 0 of 4 of model 1/1; {said}$"):
+        call(monkeypatch, ablations, "--quick", *folder, "--only", "full", "--out", tmp_path / "ablations.json")
+
+
+def test_scores_on_another_gold_file_are_added(at_once, gold_sample, monkeypatch, tmp_path, steps_taken):
+    half = tmp_path / "half.tsv"
+    lines = gold_sample.read_text(encoding="utf-8").splitlines(keepends=True)
+    half.write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
+    path = at_once / "composition_models" / "full-seed0.json"
+    before = path.read_bytes()
+    shared = ["--quick", "--folder", at_once / "build", "--out", tmp_path / "out.json", "--only", "full"]
+    call(monkeypatch, ablations, *shared, "--scores", path.parent, "--gold", half)
+    assert not steps_taken and set(ModelScores.load(path).gold) == {gold_sample.stem, "half"}
+    path.write_bytes(before)
 
 
 def test_sizes(at_once, monkeypatch, steps_taken):

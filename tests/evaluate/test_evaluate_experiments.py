@@ -291,7 +291,20 @@ def test_files_are_needed_without_quick(tmp_path):
         run("table1_segmentation.py", "--model", "en-uncased", "--out", tmp_path / "out.json")
     with pytest.raises(AssertionError, match="required: --folder"):
         run("source_code.py", "--model", "en", "--out", tmp_path / "out.json")
+    with pytest.raises(AssertionError, match="required: --member"):
+        run("ensemble.py", "--gold", tmp_path / "gold.tsv", "--out", tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("out", [".", "", "folder", "file/out.json"])
+def test_a_place_for_results_is_checked_first(out, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    written = tmp_path / out if "f" in out else out
+    with pytest.raises(
+        AssertionError, match=r"argument --out: .* is a (directory, not a file|file, not a directory)"
+    ):
+        run("case_study.py", "--quick", "--out", written)
 
 
 def test_language_models(tmp_path):

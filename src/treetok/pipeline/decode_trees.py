@@ -23,10 +23,9 @@ from treetok.model.distillation.pseudo_words import pseudo_compounds, pseudo_wor
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
 from treetok.pipeline.artefacts import TREES, Format
-from treetok.pipeline.ensemble import stopped_error
 from treetok.pipeline.run_directory import Artefacts, Made, Run
 from treetok.pipeline.time_budget import Budget
-from treetok.progress import Progress
+from treetok.progress import Progress, Stopped
 from treetok.storage.atomic import save_atomically
 
 # Trees are saved, and progress is shown, between batches only: as many words as are decoded at once.
@@ -73,7 +72,7 @@ class TreeDecoding:
                     parts.save(waiting, len(depths))
                     waiting, saved = [], time.monotonic()
                 if self.progress.is_stopping():
-                    raise stopped_error(f"after {len(depths)} of {len(words)} words in {what}", self.run)
+                    raise Stopped(f"stopped after {len(depths)} of {len(words)} words in {what}")
                 shown.at(len(depths))
         return {word: [-depth for depth in of_word] for word, of_word in zip(words, depths, strict=False)}
 

@@ -15,10 +15,10 @@ from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import Preset
 from treetok.pipeline.artefacts import PARSER, STRINGS, Format
 from treetok.pipeline.decode_trees import PSEUDO_TREES_FILE, TREES_FILE
-from treetok.pipeline.ensemble import restore, stopped_error
+from treetok.pipeline.ensemble import restore
 from treetok.pipeline.run_directory import Artefacts, Made, Run
 from treetok.pipeline.time_budget import Budget
-from treetok.progress import Progress
+from treetok.progress import Progress, Stopped
 from treetok.sources.parser import ParserTrees
 
 PARSER_FILE, UNSEEN_FILE = "parser.safetensors", "unseen_words.txt"
@@ -75,7 +75,7 @@ def distil_parser(
 
             finished = trainer.run(reports.append, save, checkpoint_seconds, step_taken)
         if not finished:
-            raise stopped_error(f"in epoch {trainer.epoch + 1} of the distillation", run)
+            raise Stopped(f"stopped in epoch {trainer.epoch + 1} of the distillation")
         distilled = distillation.result()
         figures = {
             "epochs": math.ceil(trainer.step / trainer.batches_per_epoch),

@@ -29,7 +29,7 @@ from treetok.pipeline.gold_watch import GoldWatch
 from treetok.pipeline.morphs_from_trees import morphs_of_trees
 from treetok.pipeline.run_directory import Made, Run
 from treetok.pipeline.time_budget import Budget
-from treetok.progress import Progress
+from treetok.progress import Progress, Stopped
 from treetok.storage.atomic import has_file
 
 REPORT_EVERY = 20
@@ -202,7 +202,7 @@ class EnsembleTraining:
         if log is not None:
             log.close()
         if not finished:
-            raise stopped_error(f"at step {trainer.step} of {steps} of model {which}", self.run)
+            raise Stopped(f"stopped at step {trainer.step} of {steps} of model {which}")
         if first == 0:
             self.budget.member_seconds = trainer.seconds_spent
 
@@ -226,12 +226,6 @@ def restore(folder: Path | None, load: Callable[[Path], None]) -> None:
         load(folder)
     except TreetokError as error:
         warnings.warn(f"{error}: this stage begins anew", TreetokWarning, stacklevel=3)
-
-
-def stopped_error(where: str, run: Run) -> TreetokError:
-    if run.directory is None:
-        return TreetokError(f"stopped {where}: nothing was kept")
-    return TreetokError(f"stopped {where}: {run.directory} has what is done; go on with --resume")
 
 
 def figures_of(trainer: Trainer) -> dict[str, Any]:
