@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from treetok.evaluate.report import stated_p
 ALL, ALL_BUT_WIKITEXT = "all", "all but WikiText"
 # WikiText has spaces before punctuation marks, which text that models are trained on has not.
 WIKITEXT = "wiki."
+# The same sentences without these spaces (`plain_wikitext.py`), which are not to be counted twice.
+PLAIN = ".plain"
 # The part of the curve, in shares of the text, to which a line is fitted: the learning rate is constant there.
 FITTED = (0.35, 0.75)
 
@@ -75,8 +77,9 @@ def with_common_seeds(runs: Runs) -> Runs:
 def grid_of_text(runs: Runs) -> list[list[str]]:
     """The mean over seeds; p-values against the first tokenizer, over documents."""
     sizes: Sizes = runs[0].settings["held_out_bytes"]
-    texts = {text: [text] for text in sizes} | {ALL: list(sizes)}
-    if 0 < len(others := [text for text in sizes if not text.startswith(WIKITEXT)]) < len(sizes):
+    counted = counted_once(sizes)
+    texts = {text: [text] for text in sizes} | {ALL: counted}
+    if 0 < len(others := [text for text in counted if not text.startswith(WIKITEXT)]) < len(counted):
         texts[ALL_BUT_WIKITEXT] = others
     grid = [["tokenizer", *texts, f"{ALL}, each seed"]]
     first: dict[str, Measurement] = {}
@@ -87,9 +90,21 @@ def grid_of_text(runs: Runs) -> list[list[str]]:
             p_value = f" ({stated_p(paired_test(bits, first[column]).p_value)})" if column in first else ""
             first.setdefault(column, bits)
             row.append(f"{bits.value:.4f}{p_value}")
-        each = [f"{measurement([run], list(sizes), sizes).value:.4f}" for run in of_seeds]
+        each = [f"{measurement([run], counted, sizes).value:.4f}" for run in of_seeds]
         grid.append([*row, ", ".join(each)])
     return grid
+
+
+def counted_once(texts: Iterable[str]) -> list[str]:
+    """Texts without those that are another spelling of a text among them.
+
+    >>> counted_once(["news", "wiki.test", "wiki.test.plain"])
+    ['news', 'wiki.test']
+    >>> counted_once(["wiki.test.plain"])
+    ['wiki.test.plain']
+    """
+    names = list(texts)
+    return [name for name in names if name.removesuffix(PLAIN) == name or name.removesuffix(PLAIN) not in names]
 
 
 def measurement(runs: Runs, texts: Sequence[str], sizes: Sizes) -> Measurement:
