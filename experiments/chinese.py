@@ -73,7 +73,7 @@ PCFG = "pcfg"
 TREE_MODELS = (*COMPOSITION_MODELS, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
 SEQUENCES = {"complete": 80, "pruned": 128}
-# Of the model that is trained longer: more steps are worth more than large ones, and other work has room beside it.
+# Of the model that is trained longer: steps are worth more than batches, and other work has room beside it.
 SEQUENCES_OF_LONGER = 48
 # All but 0.02 % of the running characters of Chinese Wikipedia.
 CHARACTERS = 6000
