@@ -296,6 +296,21 @@ def test_tables_have_the_mean_of_seeds():
     assert found[2]["grid"][1] == ["TreeTok en", "0.2500", "0.5000"]
 
 
+def test_another_spelling_of_a_text_is_not_counted_twice():
+    run = made_up_run("TreeTok en", nats=(10 * np.log(2), 20 * np.log(2), 60 * np.log(2)))
+    run.settings["held_out_bytes"]["wiki.test.plain"] = [5]
+    run.nats["wiki.test.plain"] = [50 * np.log(2)]
+    run.figures["frequency_mismatch"]["wiki.test.plain"] = 0.125
+    header, row = tables([run])[0]["grid"]
+    found = dict(zip(header, row, strict=True))
+    assert found["wiki.test.plain"] == "10.0000"
+    assert [found[column] for column in ("all", "all but WikiText", "all, each seed")] == [
+        "1.5000",
+        "2.0000",
+        "1.5000",
+    ]
+
+
 def test_runs_of_other_settings_are_refused(tmp_path):
     run = made_up_run("BPE")
     run.save(tmp_path)
