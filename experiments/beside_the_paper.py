@@ -66,8 +66,8 @@ NOTES = {
     "Chinese": "Penn Chinese Treebank in the paper, which does not say what a recalled boundary is; ours are"
     " the words of UD Chinese-GSDSimp that are spans of a tree over a stretch of Han characters."
     " The paper's models have pruned charts; with these ours were trained too little, so that complete ones"
-    " stand here. Without MorphOverriding the model was trained 15 times as long as the two others, 6.1 passes over"
-    " the text instead of 1.2, so that the rows do not show what MorphOverriding is worth",
+    " stand here. Without MorphOverriding the model was trained 15 times as long as the two others, 6.1 passes"
+    " over the text instead of 1.2, so that the rows do not show what MorphOverriding is worth",
 }
 
 Grid = list[list[str]]

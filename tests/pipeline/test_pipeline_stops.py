@@ -100,7 +100,7 @@ def test_a_run_stopped_in_any_stage_gives_the_same_tokenizer(corpus, uninterrupt
             for file in record_of(out)["stages"][stage]["sha256"]:
                 (out / "training" / file).unlink()
         elif status == 1 and "Traceback" not in errors:
-            # An interrupted import may be reported as an ImportError of the library (NumPy does so), with status 1.
+            # NumPy reports an interrupted import as an error of its own, with a traceback and status 1.
             assert "go on with --resume" in errors
     status, errors = run(command(corpus, out, *CHECKPOINTS, "--resume"))
     assert status == 0, errors
