@@ -10,6 +10,7 @@ pytest.importorskip("triton", reason="Triton is not installed")
 
 from treetok.model.batches.maker import BatchMaker  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
+from treetok.model.charts.pruned import PrunedCharts  # noqa: E402
 from treetok.model.config import (  # noqa: E402
     CompositionConfig,
     LanguageModelConfig,
@@ -29,9 +30,18 @@ WORDS = ["abacus", "babac", "abac", "cab", "us", "b"]
 MORPHEMES = MorphemeVocabulary("abcus", ["ab", "ac", "aba", "us"])
 
 
-def learner_and_batch(objective):
+def pruned_charts(table, morphemes):
+    scores = torch.rand(len(WORDS), max(map(len, WORDS)) - 1, generator=torch.Generator().manual_seed(2))
+    return PrunedCharts(table, morphemes, DEVICE, 2, lambda words: scores.to(DEVICE)[words])
+
+
+def complete_charts(table, morphemes):
+    return CompleteCharts(table, morphemes, DEVICE)
+
+
+def learner_and_batch(objective, charts_of=complete_charts):
     table = tabulate_substrings(WORDS)
-    charts = CompleteCharts(table, MORPHEMES.ids(table.strings(WORDS)), DEVICE)
+    charts = charts_of(table, MORPHEMES.ids(table.strings(WORDS)))
     word_ids = torch.randint(-1, len(WORDS), (40,), generator=torch.Generator().manual_seed(1)).int().numpy()
     batch = BatchMaker(word_ids, table.lengths, charts.plan, 3, 6, 0, DEVICE).draw(0)
     torch.manual_seed(0)
@@ -54,11 +64,12 @@ def losses_and_gradients(learner, batch, operations):
     return torch.stack([losses.character, losses.span, losses.next_word]).detach(), gradients
 
 
+@pytest.mark.parametrize("charts_of", [complete_charts, pruned_charts])
 @pytest.mark.parametrize(
     "objective", [ObjectiveConfig(), ObjectiveConfig(morph_overriding=False, context=False)], ids=str
 )
-def test_losses_and_gradients_are_the_same(objective):
-    learner, batch = learner_and_batch(objective)
+def test_losses_and_gradients_are_the_same(objective, charts_of):
+    learner, batch = learner_and_batch(objective, charts_of)
     plain, plain_gradients = losses_and_gradients(learner, batch, PLAIN)
     fused, fused_gradients = losses_and_gradients(learner, batch, FUSED)
     assert torch.allclose(plain, fused, atol=1e-5)
@@ -67,8 +78,14 @@ def test_losses_and_gradients_are_the_same(objective):
         assert torch.allclose(gradient, fused_gradients[name], rtol=1e-4, atol=1e-5), name
 
 
-def test_vectors_and_weights_are_the_same():
-    learner, batch = learner_and_batch(ObjectiveConfig())
+def test_pruned_charts_have_levels_with_padding():
+    _, batch = learner_and_batch(ObjectiveConfig(), pruned_charts)
+    assert any(level.exists_CP is not None for level in batch.plan.outside_levels)
+
+
+@pytest.mark.parametrize("charts_of", [complete_charts, pruned_charts])
+def test_vectors_and_weights_are_the_same(charts_of):
+    learner, batch = learner_and_batch(ObjectiveConfig(), charts_of)
     roots = torch.randn(batch.plan.words, 16, device=DEVICE)
     results = []
     for operations in (PLAIN, FUSED):

@@ -171,36 +171,34 @@ def outside_table(level_C: Tensor, root_W: Tensor, edges: Edges) -> tuple[Tensor
     outside_of_C = torch.empty_like(level_C)
     outside_of_C[cell_of_outside] = torch.arange(len(level_C), device=device)
 
-    child_E = outside_of_C[edges.child_E]
-    by_child = torch.argsort(child_E, stable=True)
-    child_E = child_E[by_child]
+    by_child = torch.argsort(outside_of_C[edges.child_E], stable=True)
     edges_4E = torch.stack([outside_of_C[edges.parent_E], edges.sibling_row_E, edges.split_E, edges.side_E])
     edges_4E = edges_4E[:, by_child]
     parents_Q = parents_C[cell_of_outside]
     end_of_parents_Q = torch.cumsum(parents_Q, 0)
-    rank_E = torch.arange(len(child_E), device=device) - (end_of_parents_Q - parents_Q)[child_E]
 
     _, group, cells = torch.unique_consecutive(group_C[others], return_inverse=True, return_counts=True)
     end_of_group = len(root_W) + torch.cumsum(cells, 0)
-    max_parents = torch.zeros_like(cells).scatter_reduce(0, group, parents_C[others], "amax")
-    groups = torch.stack([end_of_group, end_of_parents_Q[end_of_group - 1], max_parents], 1).tolist()
+    max_parents, min_parents = (
+        torch.zeros_like(cells).scatter_reduce(0, group, parents_C[others], limit, include_self=False)
+        for limit in ("amax", "amin")
+    )
+    groups = torch.stack([end_of_group, max_parents, min_parents], 1).tolist()
     levels = []
-    first_cell, first_edge = len(root_W), 0
-    for end_cell, end_edge, parents in groups:
-        at = (child_E[first_edge:end_edge] - first_cell) * parents + rank_E[first_edge:end_edge]
-        levels.append(padded_level(edges_4E[:, first_edge:end_edge], at, end_cell - first_cell, parents))
-        first_cell, first_edge = end_cell, end_edge
+    first = len(root_W)
+    for end, most, fewest in groups:
+        parents, ends = parents_Q[first:end], end_of_parents_Q[first:end]
+        levels.append(padded_level(edges_4E, ends - parents, parents, most, is_ragged=fewest < most))
+        first = end
     return cell_of_outside, levels
 
 
-def padded_level(edges_4E: Tensor, at_E: Tensor, cells: int, parents: int) -> OutsideLevel:
-    """A level of C cells with P parents each; edge e is entry `at_E[e]` of its flattened tensors."""
-    padded = edges_4E.new_zeros(4, cells * parents)
-    padded[:, at_E] = edges_4E
-    parent_CP, sibling_CP, split_CP, side_CP = padded.view(4, cells, parents).unbind(0)
-    exists_CP = None
-    if edges_4E.shape[1] < cells * parents:
-        exists = torch.zeros(cells * parents, dtype=torch.bool, device=edges_4E.device)
-        exists[at_E] = True
-        exists_CP = exists.view(cells, parents)
-    return OutsideLevel(parent_CP, sibling_CP, split_CP, side_CP, exists_CP)
+def padded_level(
+    edges_4E: Tensor, first_C: Tensor, parents_C: Tensor, most: int, *, is_ragged: bool
+) -> OutsideLevel:
+    """A level of C cells, whose edges lie one after the other from `first_C` on. Where there are fewer than `most`,
+    the last one is repeated: gradients of padding, which are zeros, are then not all added to the same row."""
+    place_P = torch.arange(most, device=first_C.device)
+    at_CP = first_C[:, None] + torch.minimum(place_P, parents_C[:, None] - 1)
+    exists_CP = place_P < parents_C[:, None] if is_ragged else None
+    return OutsideLevel(*edges_4E[:, at_CP].unbind(0), exists_CP)

@@ -1,4 +1,4 @@
-"""The inside and the outside pass over complete charts with fused kernels: `charts/passes.py`, faster.
+"""The inside and the outside pass over charts with fused kernels: `charts/passes.py`, faster.
 
 Each pass is one autograd function. It processes level after level, bottom up or top down, in buffers that hold all
 levels.
@@ -158,6 +158,9 @@ class Outside(torch.autograd.Function):
             take_rows(inside, level.sibling_CP, x_NTD, 1, sides, level.side_CP)
             out_NTD = stack.forward(at)
             outside_score(out_NTD, *factors, score_N[at])
+            if level.exists_CP is not None:
+                # Padding gets the weight 0, and by that no gradient.
+                score_N[at].view(shape).masked_fill_(~level.exists_CP, -torch.inf)
             combine_candidates(
                 out_NTD, score_N[at].view(shape), weight_N[at].view(shape), table[shifted(cells, words)]
             )
@@ -246,9 +249,8 @@ def fused_inside_pass(
 
 
 def fused_outside_pass(model: CompositionModel, plan: ChartPlan, inside: InsideResult, roots_WD: Tensor) -> Tensor:
-    """As `charts.passes.outside_pass`; ragged levels, which only pruned charts have, take the plain one."""
-    is_ragged = any(level.exists_CP is not None for level in plan.outside_levels)
-    if is_ragged or not plan.outside_levels:
+    """As `charts.passes.outside_pass`."""
+    if not plan.outside_levels:
         return outside_pass(model, plan, inside, roots_WD)
     dtype = inside.vectors.dtype
     table: Tensor = Outside.apply(
