@@ -6,6 +6,12 @@ of the scores that are there.
 
 python experiments/ablations.py corpus.txt.xz --gold morpho.tsv --preset fast --folder build/ablations \\
     --out results/ablations.json
+
+With the pruned charts of the paper, whose trees are read as in training:
+
+python experiments/ablations.py corpus.txt.xz --gold morpho.tsv --preset paper --only full,no-span-loss \\
+    --folder build/pruned --scores results/pruned_models --title 'Ablations with pruned charts' \\
+    --out results/ablations_pruned.json
 """
 
 from __future__ import annotations
@@ -71,6 +77,7 @@ def main() -> None:
     add_training_options(parser)
     names = [variant.name for variant in VARIANTS]
     parser.add_argument("--only", help=f"models to train, of {','.join(names)} (default: all)")
+    parser.add_argument("--title", default="Ablations (Table 3)", help="of the section in the document")
     parser.add_argument(
         "--ensemble", action="store_true", help="train the other models of the preset, and decode all together"
     )
@@ -85,7 +92,7 @@ def main() -> None:
         experiment.train_missing([*(variant for variant in VARIANTS if variant.name in only), *others])
         if options.ensemble:
             experiment.score_ensembles(ENSEMBLE, [FULL, *(variant.name for variant in others)])
-    report(options.out, load_scores(scores_folder(options)))
+    report(options.out, options.title, load_scores(scores_folder(options)))
 
 
 def other_members(preset: Preset) -> list[Variant]:
@@ -93,7 +100,7 @@ def other_members(preset: Preset) -> list[Variant]:
     return [Variant(config.method, morphemes=config) for config in preset.ensemble[1:] if config.method in LABELS]
 
 
-def report(out: Path, found: Sequence[ModelScores]) -> None:
+def report(out: Path, title: str, found: Sequence[ModelScores]) -> None:
     scores = [of_one for name in LABELS for of_one in found if of_one.name == name]
     if not scores:
         raise TreetokError("no model has been scored yet: name a text to train on")
@@ -108,7 +115,7 @@ def report(out: Path, found: Sequence[ModelScores]) -> None:
         grid = [list(rows[0]), *(list(row.values()) for row in rows)]
         tables.append({"title": table.title(), "grid": without_empty_columns(grid)})
     notes = {"p": f"against {LABELS[FULL]}", "paper": "Table 3; one model, the first 64 words, leaves counted"}
-    report_tables(out, "Ablations (Table 3)", tables, {**notes_of(scores), **notes})
+    report_tables(out, title, tables, {**notes_of(scores), **notes})
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 Composition models with and without MorphOverriding, with complete and with pruned charts, and the neural PCFG are
 trained on the stretches of Han characters of a text, each for --seconds, and one, without MorphOverriding, for
-fifteen times as long and in smaller batches. Their trees are scored by the words of sentences (lines "sentence TAB
-words"), beside trivial trees. Then tokenizers: TreeTok models (--model) made by `treetok train TEXT --profile
-lossless`, and baselines trained on the same text (--against). Choices are made on --dev; the table is that of
---test.
+fifteen times as long, in smaller batches and on shorter stretches. Their trees are scored by the words of
+sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok models (--model) made by
+`treetok train TEXT --profile lossless`, and baselines trained on the same text (--against). Choices are made on
+--dev; the table is that of --test.
 
 The scores of every model are kept beside --out and models in --folder, so that the command can be stopped and
 repeated, and models can be added. Without a text, tables are made of the scores that are there.
@@ -73,8 +73,9 @@ PCFG = "pcfg"
 TREE_MODELS = (*COMPOSITION_MODELS, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
 SEQUENCES = {"complete": 80, "pruned": 128}
-# Of the model that is trained longer: steps are worth more than batches, and other work has room beside it.
-SEQUENCES_OF_LONGER = 48
+# Of the model that is trained longer: steps are worth more than batches, and charts of 12 characters, which are
+# longer than most words, take a third of the time of those of 20.
+SEQUENCES_OF_LONGER, STRETCHES_OF_LONGER = 48, 12
 # All but 0.02 % of the running characters of Chinese Wikipedia.
 CHARACTERS = 6000
 RANDOM_TREES, SEEDS_OF_RANDOM_TREES = "random", 10
@@ -175,16 +176,18 @@ def variants_of(options: argparse.Namespace) -> dict[str, CompositionVariant | G
     morphemes = MorphemeConfig("bpe", options.morphemes, max_characters=CHARACTERS)
     variants: dict[str, CompositionVariant | GrammarVariant] = {
         name: CompositionVariant(
-            chart, overriding, options.sequences or sequences_of(chart, times), preset, morphemes, times
+            chart,
+            overriding,
+            options.sequences or (SEQUENCES[chart] if times == 1 else SEQUENCES_OF_LONGER),
+            preset,
+            morphemes,
+            times,
+            None if times == 1 else STRETCHES_OF_LONGER,
         )
         for name, (chart, overriding, times) in COMPOSITION_MODELS.items()
     }
     variants[PCFG] = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()
     return variants
-
-
-def sequences_of(chart: str, times: int) -> int:
-    return SEQUENCES_OF_LONGER if times > 1 else SEQUENCES[chart]
 
 
 def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> None:

@@ -19,7 +19,7 @@ import torch
 
 from composition_models import device_name, single_model_trees
 from han_text import running_stretches
-from model_scores import GREEDY_TREES, MBR_TREES
+from model_scores import MBR_TREES
 from neural_pcfg.grammar import GrammarConfig, NeuralGrammar
 from neural_pcfg.training import Trainer as GrammarTrainer
 from neural_pcfg.training import TrainingConfig as GrammarTraining
@@ -30,7 +30,6 @@ from treetok.corpus.counting import texts_of
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes
-from treetok.model.decoding import PrunedTrees
 from treetok.model.device import computing_threads, explained_memory_errors, free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset
@@ -85,6 +84,7 @@ class CompositionVariant:
     """A composition model. Complete charts take memory for every split, so that batches are smaller.
 
     times: how much longer it is trained than others.
+    longest: of the stretches to train on, if not those of the settings.
     """
 
     chart: str
@@ -93,6 +93,10 @@ class CompositionVariant:
     preset: Preset
     morphemes: MorphemeConfig
     times: int = 1
+    longest: int | None = None
+
+    def longest_stretch(self, settings: Settings) -> int:
+        return min(self.longest or settings.longest, settings.longest)
 
     def seconds(self, settings: Settings) -> float:
         return settings.seconds * self.times or math.inf
@@ -110,7 +114,10 @@ class CompositionVariant:
             seed=settings.seed,
         )
         model = dataclasses.replace(
-            self.preset.model, objective=objective, chart=self.chart, max_word_length=settings.longest
+            self.preset.model,
+            objective=objective,
+            chart=self.chart,
+            max_word_length=self.longest_stretch(settings),
         )
         return dataclasses.replace(self.preset, model=model, training=training)
 
@@ -168,7 +175,9 @@ class ChineseTraining:
         self.text, self.text_sha256, self.settings = text, text_sha256, settings
         self.folder, self.device = folder, device
         self.progress = Progress(True)
-        self._morphemes: dict[MorphemeConfig, Ahead[MorphemeVocabulary]] = {}
+        self._sequences: dict[int, WordSequence] = {}
+        self._chart_texts: dict[int, ChartText] = {}
+        self._morphemes: dict[tuple[MorphemeConfig, int], Ahead[MorphemeVocabulary]] = {}
 
     def train(self, name: str, variant: CompositionVariant | GrammarVariant) -> TrainedModel:
         if isinstance(variant, GrammarVariant):
@@ -177,19 +186,23 @@ class ChineseTraining:
 
     # ---- the text
 
-    @cached_property
-    def sequence(self) -> WordSequence:
-        texts = texts_of(self.text, TEXT_COLUMN, self.progress, "reading stretches")
-        return running_stretches(texts, self.settings.longest)
+    def sequence(self, longest: int) -> WordSequence:
+        """The stretches of the text, cut where they are longer."""
+        if longest not in self._sequences:
+            texts = texts_of(self.text, TEXT_COLUMN, self.progress, "reading stretches")
+            self._sequences[longest] = running_stretches(texts, longest)
+        return self._sequences[longest]
 
-    @cached_property
-    def chart_text(self) -> ChartText:
-        began = time.monotonic()
-        # Charts of both kinds are of the same substrings.
-        model = dataclasses.replace(PRESETS["fast"].model, max_word_length=self.settings.longest)
-        text = ChartText.of(self.sequence, model)
-        print(f"{len(text.table)} distinct substrings in {time.monotonic() - began:.0f} s", flush=True)
-        return text
+    def chart_text(self, longest: int) -> ChartText:
+        if longest not in self._chart_texts:
+            began = time.monotonic()
+            # Charts of both kinds are of the same substrings.
+            model = dataclasses.replace(PRESETS["fast"].model, max_word_length=longest)
+            text = ChartText.of(self.sequence(longest), model)
+            print(f"{len(text.table)} distinct substrings in {time.monotonic() - began:.0f} s", flush=True)
+            # That of one length at a time: it takes gigabytes.
+            self._chart_texts = {longest: text}
+        return self._chart_texts[longest]
 
     @cached_property
     def _kernels(self) -> Ahead[None] | None:
@@ -202,16 +215,16 @@ class ChineseTraining:
                 return Ahead(lambda: precompile_kernels(PRESETS["fast"], self.device))
         return None
 
-    def _found_morphemes(self, config: MorphemeConfig) -> MorphemeVocabulary:
+    def _found_morphemes(self, config: MorphemeConfig, longest: int) -> MorphemeVocabulary:
         """Found while substrings are tabulated and kernels compiled."""
-        kernels = self._kernels
-        if config not in self._morphemes:
-            counts = self.sequence.counts()
-            self._morphemes[config] = Ahead(lambda: find_morphemes(counts, config))
-            assert self.chart_text
+        kernels, key = self._kernels, (config, longest)
+        if key not in self._morphemes:
+            counts = self.sequence(longest).counts()
+            self._morphemes[key] = Ahead(lambda: find_morphemes(counts, config))
+            self.chart_text(longest)
         if kernels is not None:
             kernels.wait()
-        found = self._morphemes[config].result()
+        found = self._morphemes[key].result()
         if not found.longer:
             # MorphOverriding would change nothing.
             raise TreetokError(
@@ -224,6 +237,7 @@ class ChineseTraining:
 
     def _train_composition(self, name: str, variant: CompositionVariant) -> TrainedModel:
         preset = variant.model_preset(self.settings)
+        longest = preset.model.max_word_length
         identity = {
             "text": self.text_sha256,
             "settings": dataclasses.asdict(self.settings),
@@ -232,7 +246,7 @@ class ChineseTraining:
         run = Run.open(self.folder / name, identity, resume=False, force=True)
 
         def find() -> Made:
-            found = self._found_morphemes(variant.morphemes)
+            found = self._found_morphemes(variant.morphemes, longest)
             return {MORPHEMES: [found.characters, found.longer]}, {"morphemes": len(found)}
 
         morphemes = MorphemeVocabulary(*run.stage("morphemes", {}, {MORPHEMES: JSON}, find)[MORPHEMES])
@@ -240,7 +254,7 @@ class ChineseTraining:
         def train() -> Made:
             with explained_memory_errors(variant.sequences):
                 trainer = assemble_trainer(
-                    self.chart_text,
+                    self.chart_text(longest),
                     preset.model,
                     preset.training,
                     morphemes,
@@ -252,7 +266,7 @@ class ChineseTraining:
             figures = {
                 **figures_of(trainer),
                 "stretches_seen": trainer.step * per_step,
-                "stretches_in_text": len(self.sequence.numbers),
+                "stretches_in_text": len(self.sequence(longest).numbers),
                 "seconds": round(trainer.seconds_before, 1),
                 "device": device_name(self.device),
                 "morphemes": len(morphemes),
@@ -264,14 +278,8 @@ class ChineseTraining:
         free_memory(self.device)
         record = run.records["training"]
         member = EnsembleMember.from_bytes(content, MEMBER, self.device)
-        trees = self._trees(member, variant, preset)
+        trees = single_model_trees(member, self.device, preset.model)
         return TrainedModel(trees, {**record.figures, "peak_memory": record.peak_memory})
-
-    def _trees(self, member: EnsembleMember, variant: CompositionVariant, preset: Preset) -> dict[str, TreeSource]:
-        if variant.chart == "pruned":
-            window, overriding = preset.model.window, variant.morph_overriding
-            return {GREEDY_TREES: PrunedTrees(member, window, self.device, overriding)}
-        return single_model_trees(member, self.device, variant.morph_overriding)
 
     def _run(self, trainer: Trainer, seconds: float, folder: Path | None, name: str) -> None:
         restore(folder, lambda place: load_checkpoint(trainer, place))
@@ -296,7 +304,8 @@ class ChineseTraining:
     # ---- the grammar
 
     def _train_grammar(self, name: str, variant: GrammarVariant) -> TrainedModel:
-        counts = self.sequence.counts()
+        sequence = self.sequence(self.settings.longest)
+        counts = sequence.counts()
         words, characters = TrainingWords(counts, self.settings.longest), CharacterTable.of_words(counts)
         torch.manual_seed(self.settings.seed)
         grammar = NeuralGrammar(variant.grammar, len(characters))
@@ -309,7 +318,7 @@ class ChineseTraining:
             "steps": trainer.step,
             "stretches_seen": trainer.step * variant.words_per_step,
             "seconds": round(trainer.seconds, 1),
-            "stretches_in_text": len(self.sequence.numbers),
+            "stretches_in_text": len(sequence.numbers),
             "device": device_name(self.device),
             "nats_per_stretch": round(trainer.mean_loss(), 3),
         }

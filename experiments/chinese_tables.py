@@ -150,4 +150,6 @@ def described(scores: ModelScores) -> str:
     """How long a model was trained, and on how much text."""
     of_one = scores.training
     passes = of_one["stretches_seen"] / of_one["stretches_in_text"]
-    return f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"
+    said = f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"
+    longest = scores.own_settings.get("model", {}).get("max_word_length", scores.settings["longest"])
+    return said if longest == scores.settings["longest"] else f"{said} of stretches of up to {longest}"

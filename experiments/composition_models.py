@@ -34,9 +34,10 @@ from treetok.evaluate.gold import GoldFile, read_gold
 from treetok.evaluate.metrics.tree_recall import Span
 from treetok.evaluate.texts import name_of
 from treetok.evaluate.tree_sources import OverStrings
+from treetok.model.config import ModelConfig
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes
 from treetok.model.data.piece_model import PieceConfig
-from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig
+from treetok.model.decoding import GREEDY, CompositionTrees, DecodingConfig, PrunedTrees
 from treetok.model.device import computing_threads, free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.losses.objectives import TreeLearner
@@ -109,17 +110,13 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         help="where the scores of models are kept (default: composition_models beside --out)",
     )
     parser.add_argument("--seeds", type=int, default=1, help="models of each kind (default: 1)")
-    parser.add_argument("--preset", choices=[name for name, preset in PRESETS.items() if is_complete(preset)])
+    parser.add_argument("--preset", choices=list(PRESETS))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the preset")
     parser.add_argument("--profile", default="uncased")
     parser.add_argument("--device", default="auto")
     parser.add_argument(
         "--quick", action="store_true", help="tiny models on the text of the project: to see that it runs"
     )
-
-
-def is_complete(preset: Preset) -> bool:
-    return preset.model.chart == "complete"
 
 
 def scores_folder(options: argparse.Namespace) -> Path:
@@ -168,8 +165,6 @@ class Experiment:
         )
         self.neural = NeuralTraining.prepare(self.train_options, Budget(), self.progress)
         self.preset, self.device = self.neural.preset, self.neural.device
-        if not is_complete(self.preset):
-            raise TreetokError("models are compared with complete charts: leave model.chart at complete")
         self.text_files = text
         self._vocabularies: dict[MorphemeConfig, Ahead[MorphemeVocabulary]] = {}
         self._members: dict[tuple[str, int], EnsembleMember] = {}
@@ -219,6 +214,10 @@ class Experiment:
     def train_missing(self, variants: Iterable[Variant]) -> None:
         """Train and score the models that have no scores yet: seed by seed, so that all variants have as many
         models if time runs out."""
+        variants = list(variants)
+        for variant in variants:
+            if variant.learner_class is not TreeLearner and self.preset.model.chart != "complete":
+                raise TreetokError(f"{variant.name} is trained with complete charts only: leave it out by --only")
         missing = [
             (variant, seed)
             for seed in range(self.seeds)
@@ -269,7 +268,7 @@ class Experiment:
         with computing_threads(self.device, None):
             (member,), _ = training.train_all()
             self._members[variant.name, seed] = member
-            gold = self._scored(single_model_trees(member, self.device, preset.model.objective.morph_overriding))
+            gold = self._scored(single_model_trees(member, self.device, preset.model))
         record = run.records["member-1"]
         figures = {
             **record.figures,
@@ -340,11 +339,15 @@ def no_trees(*arguments: Any) -> Mapping[str, Sequence[float]]:
     raise TreetokError("single models take no morphemes from the trees of others")
 
 
-def single_model_trees(member: EnsembleMember, device: str, morph_overriding: bool) -> dict[str, TreeSource]:
-    """Trees read off one model in the paper's way and in ours."""
+def single_model_trees(member: EnsembleMember, device: str, model: ModelConfig) -> dict[str, TreeSource]:
+    """Trees read off one model in the paper's way, from charts as in training, and in ours, from complete ones."""
+    overriding = model.objective.morph_overriding
+    in_paper: TreeSource = CompositionTrees([member], device, overriding, GREEDY)
+    if model.chart == "pruned":
+        in_paper = PrunedTrees(member, model.window, device, overriding)
     return {
-        GREEDY_TREES: CompositionTrees([member], device, morph_overriding, GREEDY),
-        MBR_TREES: CompositionTrees([member], device, morph_overriding, DecodingConfig()),
+        GREEDY_TREES: in_paper,
+        MBR_TREES: CompositionTrees([member], device, overriding, DecodingConfig()),
     }
 
 

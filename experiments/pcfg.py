@@ -4,6 +4,11 @@ Strings are split into words as the profile does first. The grammar is kept in -
 the same command continues from there. --quick is a small grammar on the text of the project, in seconds.
 
 python experiments/pcfg.py corpus.txt.xz --gold morpho.tsv --folder pcfg --out results/pcfg.json
+
+The sizes and the initialisation in the code released with the paper:
+
+python experiments/pcfg.py corpus.txt.xz --gold morpho.tsv --folder pcfg_paper --nonterminals 9000 \\
+    --preterminals 4500 --rank 1000 --dimension 512 --initialisation xavier --out results/pcfg_paper.json
 """
 
 from __future__ import annotations
@@ -76,7 +81,8 @@ def main() -> None:
         "profile": options.profile,
         "training words": f"{words.running_words}, {len(words)} distinct, of 2 to {options.longest} characters",
         "grammar": f"{options.nonterminals} nonterminals, {options.preterminals} preterminals,"
-        f" rank {options.rank}, {len(characters)} characters",
+        f" rank {options.rank}, {options.dimension} dimensions, {len(characters)} characters",
+        "initialisation": f"{options.initialisation} (of embeddings)",
         "training": f"{trainer.step} steps of {options.words_per_step} running words, {trainer.seconds:.0f} s"
         f" on {device}, seed {options.seed}",
         "nats per word": f"{trainer.mean_loss():.3f}",
@@ -109,6 +115,11 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--preterminals", type=int, default=500, help="(default: 500)")
     parser.add_argument("--rank", type=int, default=500, help="of the tensor of binary rules (default: 500)")
     parser.add_argument("--dimension", type=int, default=256, help="of the network (default: 256)")
+    parser.add_argument(
+        "--initialisation",
+        default="normal",
+        help="of embeddings: normal, of 2021 (default), or xavier, of 2022",
+    )
     parser.add_argument("--quick", action="store_true", help="a small grammar on the text of the project")
     given = parser.parse_args()
     if given.quick:

@@ -16,21 +16,34 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from treetok.errors import whole_number
+from treetok.errors import TreetokError, whole_number
+
+# How embeddings of symbols begin: as published in 2021, and in 2022.
+NORMAL, XAVIER = "normal", "xavier"
+INITIALISATIONS = (NORMAL, XAVIER)
 
 
 @dataclass(frozen=True)
 class GrammarConfig:
-    """The sizes of a grammar. The cost of an inside pass depends on the rank alone."""
+    """The sizes of a grammar. The cost of an inside pass depends on the rank alone.
+
+    initialisation: of the embeddings. The Xavier initialisation of 2022 leaves symbols so alike that the grammar
+        of a small language ended in far worse optima: about 15 instead of 10 nats per word.
+    """
 
     nonterminals: int = 250
     preterminals: int = 500
     rank: int = 500
     dimension: int = 256
+    initialisation: str = NORMAL
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            whole_number(name, value, least=1)
+        for name in ("nonterminals", "preterminals", "rank", "dimension"):
+            whole_number(name, getattr(self, name), least=1)
+        if self.initialisation not in INITIALISATIONS:
+            raise TreetokError(
+                f"initialisation must be {' or '.join(INITIALISATIONS)}, not {self.initialisation!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -103,8 +116,6 @@ class NeuralGrammar(nn.Module):
         super().__init__()
         self.config = config
         D = config.dimension
-        # As published in 2021. The Xavier initialisation of 2022 leaves symbols so alike that the grammar of a
-        # small language ended in far worse optima: about 15 instead of 10 nats per word.
         self.root_embedding = nn.Parameter(torch.randn(1, D))
         self.symbol_embedding = nn.Parameter(torch.randn(config.nonterminals + config.preterminals, D))
         self.root = residual_network(D, config.nonterminals)
@@ -112,7 +123,8 @@ class NeuralGrammar(nn.Module):
         self.parent, self.left, self.right = (nn.Sequential(nn.Linear(D, D), nn.ReLU()) for _ in range(3))
         self.rank_embedding = nn.Parameter(torch.empty(D, config.rank))
         for name, parameter in self.named_parameters():
-            if name.endswith("weight") or name == "rank_embedding":
+            is_matrix = name.endswith("weight") or name == "rank_embedding"
+            if is_matrix or (config.initialisation == XAVIER and parameter.dim() > 1):
                 nn.init.xavier_normal_(parameter)
 
     def rules(self) -> Rules:

@@ -1,5 +1,6 @@
 """Words of Chinese: metrics against plain counting over positions, and the command on tiny models."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -333,9 +334,9 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    assert [row[1] for row in rows[:9]] == [*["greedy", "MBR"] * 3, "greedy", "greedy", "MBR"]
+    assert [row[1] for row in rows[:11]] == [*["greedy", "MBR"] * 5, "MBR"]
     # Greedy, with MorphOverriding and without.
-    assert rows[0][2:] != rows[2][2:] and rows[6][2:-1] != rows[7][2:-1]
+    assert rows[0][2:] != rows[2][2:] and rows[6][2:-1] != rows[8][2:-1]
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
     assert by_name["neural PCFG"]["paper"] == "74.26"
     file = read_sentences(chinese.SAMPLE)
@@ -373,6 +374,7 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     assert pruned["model"] == complete["model"] | {"chart": "pruned"}
     shorter, longer = (scores[f"complete-no-overriding{end}-seed0.json"] for end in ("", "-longer"))
     assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * chinese.LONGER)
+    # Stretches of the sample are shorter than those of either model.
     assert longer.own_settings["model"] == shorter.own_settings["model"]
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
@@ -541,3 +543,17 @@ def test_a_longer_training_has_more_seconds():
     }
     assert limits.pop("complete-no-overriding-longer") == 10.0 * chinese.LONGER and set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
+
+
+def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("一二三四五六七八九十。" * 30 + "甲乙丙丁\n", encoding="utf-8")
+    settings = chinese_models.Settings(longest=9, seconds=0.0, steps=1)
+    training = chinese_models.ChineseTraining([text], "", settings, tmp_path / "models", "cpu")
+    options = chinese.argparse.Namespace(quick=True, morphemes=20, sequences=1)
+    of_others = chinese.variants_of(options)["complete"]
+    own = dataclasses.replace(of_others, longest=4)
+    for name, variant, longest, parts in (("own", own, 4, 3), ("others", of_others, 9, 2)):
+        assert variant.own_settings(settings)["model"]["max_word_length"] == longest
+        figures = training.train(name, variant).figures
+        assert figures["stretches_in_text"] == 30 * parts + 1

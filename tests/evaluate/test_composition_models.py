@@ -24,7 +24,7 @@ from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.config import CompositionConfig, LanguageModelConfig, ModelConfig  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
-from treetok.model.decoding import GREEDY, CompositionTrees  # noqa: E402
+from treetok.model.decoding import GREEDY, CompositionTrees, PrunedTrees  # noqa: E402
 from treetok.model.ensemble import EnsembleMember  # noqa: E402
 from treetok.model.reference_model import RecursiveModel  # noqa: E402
 from treetok.model.training.trainer import Trainer  # noqa: E402
@@ -179,6 +179,30 @@ def test_variants_differ_in_their_switch_alone(at_once):
     assert full.training["device"] == "CPU" and full.training["seconds"] > 0
     losses = {of_one.training.get("validation_character_loss") for of_one in scores.values()}
     assert len(losses) > 3
+
+
+def test_pruned_charts(tmp_path, monkeypatch, gold_sample):
+    """Greedy trees are those of charts that the model's parser prunes."""
+    pruned = [
+        "--quick",
+        "--set",
+        "model.chart=pruned",
+        "--folder",
+        tmp_path / "build",
+        "--out",
+        tmp_path / "a.json",
+    ]
+    with pytest.raises(TreetokError, match="fast-r2d2 is trained with complete charts only"):
+        call(monkeypatch, ablations, *pruned)
+    call(monkeypatch, ablations, *pruned, "--only", "full", "--title", "Pruned")
+    written = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert written["title"] == "Pruned"
+    heading, row = written["tables"][0]["grid"]
+    member = EnsembleMember.load(tmp_path / "build" / "full-seed0" / "member-1.safetensors")
+    trees = OverStrings(PrunedTrees(member, ModelConfig().window), "uncased")
+    [figures] = compare_trees({"full": trees}, read_gold(gold_sample), Progress(False)).rows.values()
+    greedy = dict(zip(heading, row, strict=True))["greedy, leaves dropped"]
+    assert greedy.startswith(f"{100 * figures['leaves_dropped'].value:.1f} (")
 
 
 def test_scores_have_no_words_of_the_gold_file(at_once, gold_sample):

@@ -225,6 +225,23 @@ def test_rules_of_the_network_are_probabilities():
     assert rule_ASS.shape == (3, 8, 8) and rules.emission_TV.shape == (5, 11)
 
 
+def test_initialisations_differ_in_embeddings_alone():
+    def deviations(initialisation):
+        torch.manual_seed(0)
+        grammar = NeuralGrammar(GrammarConfig(300, 300, 100, 64, initialisation), 50)
+        return {name: parameter.std().item() for name, parameter in grammar.named_parameters()}
+
+    normal, xavier = deviations("normal"), deviations("xavier")
+    embeddings = {"symbol_embedding", "root_embedding"}
+    assert normal["symbol_embedding"] == pytest.approx(1, rel=0.05)
+    assert xavier["symbol_embedding"] == pytest.approx(math.sqrt(2 / (600 + 64)), rel=0.05)
+    for name, deviation in normal.items():
+        if name not in embeddings and name.endswith("weight"):
+            assert xavier[name] == pytest.approx(deviation, rel=0.1)
+    with pytest.raises(TreetokError, match="initialisation must be normal or xavier, not 'zero'"):
+        GrammarConfig(initialisation="zero")
+
+
 @given(st.lists(st.integers(2, 40), min_size=1), st.integers(1, 10_000))
 def test_charts_hold_every_word_once(lengths, most_values):
     lengths = np.array(sorted(lengths, reverse=True))

@@ -196,9 +196,10 @@ def outside_table(level_C: Tensor, root_W: Tensor, edges: Edges) -> tuple[Tensor
 def padded_level(
     edges_4E: Tensor, first_C: Tensor, parents_C: Tensor, most: int, *, is_ragged: bool
 ) -> OutsideLevel:
-    """A level of C cells, whose edges lie one after the other from `first_C` on. Where there are fewer than `most`,
-    the last one is repeated: gradients of padding, which are zeros, are then not all added to the same row."""
+    """A level of C cells, whose edges lie one after the other from `first_C` on. Where there are fewer than
+    `most`, the last one is repeated: gradients of padding, which are zeros, are then not all added to one row."""
     place_P = torch.arange(most, device=first_C.device)
     at_CP = first_C[:, None] + torch.minimum(place_P, parents_C[:, None] - 1)
     exists_CP = place_P < parents_C[:, None] if is_ragged else None
-    return OutsideLevel(*edges_4E[:, at_CP].unbind(0), exists_CP)
+    parent_CP, sibling_CP, split_CP, side_CP = edges_4E[:, at_CP].unbind(0)
+    return OutsideLevel(parent_CP, sibling_CP, split_CP, side_CP, exists_CP)
