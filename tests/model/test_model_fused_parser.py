@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 pytest.importorskip("triton", reason="Triton is not installed")
 
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary  # noqa: E402
-from treetok.model.distillation.distil import fused_parser_operations  # noqa: E402
 from treetok.model.kernels.morpheme_sums import morpheme_sums  # noqa: E402
 from treetok.model.kernels.word_attention import word_attention  # noqa: E402
+from treetok.model.losses.plain_or_fused import fastest_parser_operations  # noqa: E402
 from treetok.model.network.parser import (  # noqa: E402
     PLAIN,
     Parser,
@@ -92,7 +92,7 @@ def test_evaluation_is_plain():
 
 
 def test_kernels_where_sizes_allow():
-    assert fused_parser_operations(ParserConfig(dimension=128, hidden=256)).attention is word_attention
+    assert fastest_parser_operations(ParserConfig(dimension=128, hidden=256)).attention is word_attention
     for sizes in (ParserConfig(dimension=96), ParserConfig(dimension=32, heads=4)):
-        assert fused_parser_operations(sizes).attention is None
-        assert fused_parser_operations(sizes).precision is torch.bfloat16
+        assert fastest_parser_operations(sizes).attention is None
+        assert fastest_parser_operations(sizes).precision is torch.bfloat16

@@ -25,6 +25,9 @@ from treetok.model.data.substrings import SubstringTable
 # Cells of a level with at most 3, 6, 12, ... parents are computed together. With words of about 9 letters and a
 # window of 4 that pads every parent by 0.4 entries, a single bucket by 2; finer buckets make more levels.
 PARENT_BUCKETS = [3, 6, 12, 24, 48, 96, 192]
+# Buckets of a level are joined where that takes no more padding than this: the kernels of a small bucket take
+# longer to launch than the padding to compute.
+MOST_PADDING_TO_JOIN = 32_768
 
 
 @dataclass(frozen=True)
@@ -177,29 +180,67 @@ def outside_table(level_C: Tensor, root_W: Tensor, edges: Edges) -> tuple[Tensor
     parents_Q = parents_C[cell_of_outside]
     end_of_parents_Q = torch.cumsum(parents_Q, 0)
 
-    _, group, cells = torch.unique_consecutive(group_C[others], return_inverse=True, return_counts=True)
-    end_of_group = len(root_W) + torch.cumsum(cells, 0)
-    max_parents, min_parents = (
+    values, group, cells = torch.unique_consecutive(group_C[others], return_inverse=True, return_counts=True)
+    most, fewest = (
         torch.zeros_like(cells).scatter_reduce(0, group, parents_C[others], limit, include_self=False)
         for limit in ("amax", "amin")
     )
-    groups = torch.stack([end_of_group, max_parents, min_parents], 1).tolist()
+    level = -torch.div(values, len(PARENT_BUCKETS) + 1, rounding_mode="floor")
     levels = []
     first = len(root_W)
-    for end, most, fewest in groups:
-        parents, ends = parents_Q[first:end], end_of_parents_Q[first:end]
-        levels.append(padded_level(edges_4E, ends - parents, parents, most, is_ragged=fewest < most))
+    for bucket in joined_buckets([Bucket(*row) for row in torch.stack([level, cells, most, fewest], 1).tolist()]):
+        end = first + bucket.cells
+        parents_B, ends_B = parents_Q[first:end], end_of_parents_Q[first:end]
+        levels.append(padded_level(edges_4E, ends_B - parents_B, parents_B, bucket))
         first = end
     return cell_of_outside, levels
 
 
-def padded_level(
-    edges_4E: Tensor, first_C: Tensor, parents_C: Tensor, most: int, *, is_ragged: bool
-) -> OutsideLevel:
-    """A level of C cells, whose edges lie one after the other from `first_C` on. Where there are fewer than
-    `most`, the last one is repeated: gradients of padding, which are zeros, are then not all added to one row."""
-    place_P = torch.arange(most, device=first_C.device)
+@dataclass(frozen=True)
+class Bucket:
+    """Some cells of a level, one after the other, and how many parents they have."""
+
+    level: int
+    cells: int
+    most: int
+    fewest: int
+
+    @property
+    def size(self) -> int:
+        """The number of edges, with padding."""
+        return self.cells * self.most
+
+
+def joined_buckets(buckets: list[Bucket]) -> list[Bucket]:
+    """
+    >>> joined_buckets([Bucket(2, 10, 3, 1), Bucket(2, 5, 6, 4), Bucket(1, 7, 3, 3)])
+    [Bucket(level=2, cells=15, most=6, fewest=1), Bucket(level=1, cells=7, most=3, fewest=3)]
+    """
+    joined: list[Bucket] = []
+    for bucket in buckets:
+        before = joined[-1] if joined else None
+        if before is None or before.level != bucket.level:
+            joined.append(bucket)
+            continue
+        both = Bucket(
+            bucket.level,
+            before.cells + bucket.cells,
+            max(before.most, bucket.most),
+            min(before.fewest, bucket.fewest),
+        )
+        if both.size - before.size - bucket.size <= MOST_PADDING_TO_JOIN:
+            joined[-1] = both
+        else:
+            joined.append(bucket)
+    return joined
+
+
+def padded_level(edges_4E: Tensor, first_C: Tensor, parents_C: Tensor, bucket: Bucket) -> OutsideLevel:
+    """A level of C cells, whose edges lie one after the other from `first_C` on. Where a cell has fewer of them
+    than others, the last one is repeated: gradients of padding, which are zeros, are then not all added to one
+    row."""
+    place_P = torch.arange(bucket.most, device=first_C.device)
     at_CP = first_C[:, None] + torch.minimum(place_P, parents_C[:, None] - 1)
-    exists_CP = place_P < parents_C[:, None] if is_ragged else None
+    exists_CP = place_P < parents_C[:, None] if bucket.fewest < bucket.most else None
     parent_CP, sibling_CP, split_CP, side_CP = edges_4E[:, at_CP].unbind(0)
     return OutsideLevel(parent_CP, sibling_CP, split_CP, side_CP, exists_CP)

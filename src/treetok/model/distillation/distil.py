@@ -18,7 +18,8 @@ from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary
 from treetok.model.distillation.data import DistillationData, depths_of_words, subtrees_of
 from treetok.model.distillation.trainer import DistillationConfig, DistillationReport, ParserTrainer
-from treetok.model.network.parser import Parser, ParserConfig, ParserOperations, ParserTable, stored_parser
+from treetok.model.losses.plain_or_fused import fastest_parser_operations
+from treetok.model.network.parser import Parser, ParserConfig, ParserTable, stored_parser
 from treetok.sources.parser import ParserTrees
 from treetok.sources.tree_agreement import SHORTEST_WORD, Agreement, Teacher, scores_of_teacher, tree_agreement
 
@@ -100,21 +101,8 @@ def prepare_distillation(
     torch.manual_seed(config.seed)
     parser = Parser(sizes, morphemes, config.dropout).to(device)
     if torch.device(device).type == "cuda":
-        parser.operations = fused_parser_operations(sizes)
+        parser.operations = fastest_parser_operations(sizes)
     return Distillation(ParserTrainer(parser, data, learned, watched, config), morphemes, unseen, teacher)
-
-
-def fused_parser_operations(sizes: ParserConfig) -> ParserOperations:
-    """Kernels where Triton is there and supports these sizes; its tiles have power-of-two sizes."""
-    try:
-        from treetok.model.kernels.morpheme_sums import morpheme_sums
-        from treetok.model.kernels.word_attention import word_attention
-    except ImportError:
-        return ParserOperations(precision=torch.bfloat16)
-    head = sizes.dimension // sizes.heads
-    if sizes.dimension & (sizes.dimension - 1) or head & (head - 1) or head < 16:
-        return ParserOperations(precision=torch.bfloat16)
-    return ParserOperations(morpheme_sums, word_attention, torch.bfloat16)
 
 
 def share_out(words: int, config: DistillationConfig) -> tuple[npt.NDArray[np.int64], ...]:

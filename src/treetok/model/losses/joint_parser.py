@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from treetok.model.network.functional import precise
 from treetok.model.network.parser import Parser, ParserTable
 
 
@@ -20,7 +21,7 @@ class MergeScores:
 
     @torch.no_grad()
     def __call__(self, words: Tensor) -> Tensor:
-        scores_WS: Tensor = self.parser(self.letters.take(words))
+        scores_WS = precise(self.parser(self.letters.take(words)))
         if not self.parser.training:
             return scores_WS
         return scores_WS - torch.empty_like(scores_WS).exponential_().log()

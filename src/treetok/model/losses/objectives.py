@@ -17,7 +17,7 @@ from treetok.model.charts.plan import ChartPlan
 from treetok.model.charts.pruned import PrunedPlan
 from treetok.model.config import ModelConfig
 from treetok.model.losses.parser_loss import parser_loss
-from treetok.model.losses.plain_or_fused import PLAIN, fastest_operations
+from treetok.model.losses.plain_or_fused import PLAIN, fastest_operations, fastest_parser_operations
 from treetok.model.losses.reduction import BatchReduction
 from treetok.model.network.composition import CompositionModel
 from treetok.model.network.functional import precise, take_rows
@@ -73,6 +73,8 @@ class TreeLearner(nn.Module):
         """bfloat16, and fused kernels where they support the model's configuration."""
         self.precision = torch.bfloat16
         self.operations = fastest_operations(self.config.composition)
+        if self.parser is not None:
+            self.parser.operations = fastest_parser_operations(self.parser.config)
 
     def forward(self, batch: Batch) -> Losses:
         objective = self.config.objective

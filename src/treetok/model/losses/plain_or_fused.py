@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from treetok.model.charts.passes import InsideResult, inside_pass, outside_pass
 from treetok.model.config import CompositionConfig
 from treetok.model.network.functional import precise
+from treetok.model.network.parser import ParserConfig, ParserOperations
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,17 @@ def fastest_operations(config: CompositionConfig) -> Operations:
     except ImportError:
         return PLAIN
     return fused_operations() if can_be_fused(config) else PLAIN
+
+
+def fastest_parser_operations(config: ParserConfig) -> ParserOperations:
+    """The fastest operations of a parser on a GPU: fused where the kernels are available and support this
+    configuration; their tiles have power-of-two sizes."""
+    try:
+        from treetok.model.kernels.morpheme_sums import morpheme_sums
+        from treetok.model.kernels.word_attention import word_attention
+    except ImportError:
+        return ParserOperations(precision=torch.bfloat16)
+    head = config.dimension // config.heads
+    if config.dimension & (config.dimension - 1) or head & (head - 1) or head < 16:
+        return ParserOperations(precision=torch.bfloat16)
+    return ParserOperations(morpheme_sums, word_attention, torch.bfloat16)
