@@ -22,7 +22,7 @@ from treetok.evaluate.compare import WORDS_IN_RELEASED_CODE
 from treetok.evaluate.gold import GoldFile
 from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.metrics.tree_recall import Span, tree_recall
-from treetok.evaluate.report import percent, percent_with_interval, written_p
+from treetok.evaluate.report import percent_with_interval, written_p
 from treetok.evaluate.texts import name_of
 from whole_file import write_whole
 
@@ -214,11 +214,12 @@ class GoldTable:
         return "-" if recall is None else percent_with_interval(interval(recall))
 
     def first_words(self, name: str, decoding: str) -> str:
-        """The recall as in the released code."""
+        """The recall as in the released code, with its interval."""
         recall = self.recall(name, decoding, COUNTED)
         if recall is None:
             return "-"
-        return percent(interval(recall.restricted_to(np.arange(len(recall.rows)) < WORDS_IN_RELEASED_CODE)))
+        first = recall.restricted_to(np.arange(len(recall.rows)) < WORDS_IN_RELEASED_CODE)
+        return percent_with_interval(interval(first))
 
     def p_value(self, name: str, other: str, decoding: str) -> str:
         """Of the difference between two models, with leaves dropped."""
@@ -297,7 +298,8 @@ def notes_of(scores: Sequence[ModelScores]) -> dict[str, str]:
     return {
         "recall": legend,
         "training": f"{first.training['steps']} steps, {first.training['words_seen']} running words, preset"
-        f" {first.settings['preset']}, profile {first.settings['profile'][0]}",
+        f" {first.settings['preset']}, {first.settings['model']['chart']} charts, profile"
+        f" {first.settings['profile'][0]}",
         "text": f"{first.training['words_in_text']} running words, SHA-256 {first.settings['text'][:16]}",
         "seconds of training": f"{', '.join(seconds)}: {in_all:.0f} in all, on {', '.join(devices)}",
         "versions": ", ".join(f"{name} {version}" for name, version in first.versions.items()),

@@ -157,7 +157,8 @@ def test_table(at_once, gold_sample):
         assert by_heading[0][f"{name}, leaves counted"].startswith(
             f"{100 * figures['leaves_counted'].value:.1f} ("
         )
-        assert by_heading[0][f"{name}, first 64"] == f"{100 * figures['leaves_counted_first_64'].value:.1f}"
+        first_64 = f"{100 * figures['leaves_counted_first_64'].value:.1f} ("
+        assert by_heading[0][f"{name}, first 64"].startswith(first_64)
     assert by_heading[0]["p"] == "-" and 0 < float(by_heading[1]["p"]) <= 1
     assert by_heading[-1]["greedy, leaves dropped"] == "-" != by_heading[-1]["MBR, leaves dropped"]
     assert "words with morphemes to be found" in table["title"]

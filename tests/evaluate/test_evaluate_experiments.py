@@ -373,11 +373,17 @@ def test_figures_beside_those_of_the_paper(tmp_path):
     accuracies = json.loads((ROOT / "results/table1.json").read_text(encoding="utf-8"))["comparison"]["tables"][0]
     ours = accuracies["rows"]["TreeTok en-uncased"]["accuracy"]["value"]
     assert tables["Table 1"][-2][:3] == ["TreeTok", "37.90", f"{100 * ours:.1f}"]
-    without_loss = next(row for row in tables["Table 3, Compound"] if row[0] == "without span loss")
+    compounds = {row[0]: row[1:] for row in tables["Table 3, Compound"]}
     # Every row has figures: a name that no result has would have none.
-    assert without_loss[1] == "73.70" and all(float(cell) > 0 for cell in without_loss[2:])
+    for name in ("without span loss", "without span loss, pruned charts"):
+        of_paper, *ours = compounds[name]
+        assert of_paper == "73.70" and all(float(cell.split(" (")[0]) > 0 for cell in ours)
+    assert compounds["without span loss"] != compounds["without span loss, pruned charts"]
+    assert compounds["neural PCFG"][0] == "58.33" and compounds["neural PCFG, our initialisation"][0] == "-"
     *_, preset = tables["Table 3, Compound"]
-    assert preset[0] == "TreeTok, `--preset paper`" and all(float(cell) > 0 for cell in preset[2:4])
+    assert preset[0] == "TreeTok, `--preset paper`"
+    assert all(float(cell.split(" (")[0]) > 0 for cell in preset[2:4])
+    assert float(tables["Table 2"][-1][4]) > 0
     others = [row for grid in tables.values() for row in grid[1:] if row[0] != preset[0]]
     assert all("-" not in row[-1] for row in others)
     with pytest.raises(AssertionError, match=r"table1\.json is missing"):
