@@ -1,7 +1,7 @@
 """The paper's Chinese column: do the trees of clauses have its words as spans?
 
 Composition models with and without MorphOverriding, with complete and with pruned charts, and the neural PCFG are
-trained on the stretches of Han characters of a text, each for --seconds, and one, without MorphOverriding, for
+trained on the stretches of Han characters of a text, each for --seconds, and two, without MorphOverriding, for
 fifteen times as long, in smaller batches and on shorter stretches. Their trees are scored by the words of
 sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok models (--model) made by
 `treetok train TEXT --profile lossless`, and baselines trained on the same text (--against). Choices are made on
@@ -68,12 +68,13 @@ COMPOSITION_MODELS = {
     "complete-no-overriding-longer": ("complete", False, LONGER),
     "pruned": ("pruned", True, 1),
     "pruned-no-overriding": ("pruned", False, 1),
+    "pruned-no-overriding-longer": ("pruned", False, LONGER),
 }
 PCFG = "pcfg"
 TREE_MODELS = (*COMPOSITION_MODELS, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
 SEQUENCES = {"complete": 80, "pruned": 128}
-# Of the model that is trained longer: steps are worth more than batches, and charts of 12 characters, which are
+# Of models that are trained longer: steps are worth more than batches, and charts of 12 characters, which are
 # longer than most words, take a third of the time of those of 20.
 SEQUENCES_OF_LONGER, STRETCHES_OF_LONGER = 48, 12
 # All but 0.02 % of the running characters of Chinese Wikipedia.

@@ -334,7 +334,7 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    assert [row[1] for row in rows[:11]] == [*["greedy", "MBR"] * 5, "MBR"]
+    assert [row[1] for row in rows[:13]] == [*["greedy", "MBR"] * 6, "MBR"]
     # Greedy, with MorphOverriding and without.
     assert rows[0][2:] != rows[2][2:] and rows[6][2:-1] != rows[8][2:-1]
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
@@ -372,10 +372,11 @@ def test_models_differ_in_what_they_are_named_for(at_once):
         assert {**without["model"], "objective": None} == {**full["model"], "objective": None}
         assert without["training"] == full["training"] and without["morphemes"] == full["morphemes"]
     assert pruned["model"] == complete["model"] | {"chart": "pruned"}
-    shorter, longer = (scores[f"complete-no-overriding{end}-seed0.json"] for end in ("", "-longer"))
-    assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * chinese.LONGER)
-    # Stretches of the sample are shorter than those of either model.
-    assert longer.own_settings["model"] == shorter.own_settings["model"]
+    for chart in ("complete", "pruned"):
+        shorter, longer = (scores[f"{chart}-no-overriding{end}-seed0.json"] for end in ("", "-longer"))
+        assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * chinese.LONGER)
+        # Stretches of the sample are shorter than those of either model.
+        assert longer.own_settings["model"] == shorter.own_settings["model"]
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
 
@@ -541,7 +542,9 @@ def test_a_longer_training_has_more_seconds():
     limits = {
         name: variants[name].seconds(chinese_models.Settings(seconds=10.0)) for name in chinese.COMPOSITION_MODELS
     }
-    assert limits.pop("complete-no-overriding-longer") == 10.0 * chinese.LONGER and set(limits.values()) == {10.0}
+    for chart in ("complete", "pruned"):
+        assert limits.pop(f"{chart}-no-overriding-longer") == 10.0 * chinese.LONGER
+    assert set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 
 
