@@ -9,9 +9,9 @@ python experiments/ablations.py corpus.txt.xz --gold morpho.tsv --preset fast --
 
 With the pruned charts of the paper, whose trees are read as in training:
 
-python experiments/ablations.py corpus.txt.xz --gold morpho.tsv --preset paper --only full,no-span-loss \\
-    --folder build/pruned --scores results/pruned_models --title 'Ablations with pruned charts' \\
-    --out results/ablations_pruned.json
+python experiments/ablations.py corpus.txt.xz --gold morpho.tsv --preset fast --set model.chart=pruned \\
+    --set training.parser_learning_rate_factor=5 --only full,no-span-loss --folder build/pruned \\
+    --scores results/pruned_models --title 'Ablations with pruned charts' --out results/ablations_pruned.json
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.presets import Preset
 
+TITLE = "Ablations (Table 3)"
 FULL, UNIGRAM, ENSEMBLE = "full", "unigram", "ensemble"
 # There is room for nothing but characters.
 CHARACTERS = MorphemeConfig("bpe", 1)
@@ -77,7 +78,7 @@ def main() -> None:
     add_training_options(parser)
     names = [variant.name for variant in VARIANTS]
     parser.add_argument("--only", help=f"models to train, of {','.join(names)} (default: all)")
-    parser.add_argument("--title", default="Ablations (Table 3)", help="of the section in the document")
+    parser.add_argument("--title", default=TITLE, help="of the section in the document")
     parser.add_argument(
         "--ensemble", action="store_true", help="train the other models of the preset, and decode all together"
     )
@@ -92,7 +93,7 @@ def main() -> None:
         experiment.train_missing([*(variant for variant in VARIANTS if variant.name in only), *others])
         if options.ensemble:
             experiment.score_ensembles(ENSEMBLE, [FULL, *(variant.name for variant in others)])
-    report(options.out, options.title, load_scores(scores_folder(options)))
+    report(options.out, options.title or TITLE, load_scores(scores_folder(options)))
 
 
 def other_members(preset: Preset) -> list[Variant]:

@@ -47,8 +47,10 @@ from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.device import chosen_device, computing_threads
 from treetok.model.presets import PRESETS
 from treetok.pipeline.count_words import fingerprint
+from treetok.pipeline.run_directory import RUN
 from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
+from treetok.storage.atomic import checked_target
 from treetok.tree import walk_spans
 from word_boundaries import (
     boundaries_found,
@@ -60,6 +62,8 @@ from word_boundaries import (
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
+QUICK: dict[str, Any] = {"seconds": 0.0, "steps": 4, "sequences": 2, "longest": 8, "vocab_size": 900}
+QUICK_SAMPLE = {"morphemes": 400}
 LONGER = 15
 # Charts, MorphOverriding, and how much longer than others a model is trained.
 COMPOSITION_MODELS = {
@@ -136,7 +140,12 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--vocab-size", type=int, default=DEFAULT_VOCAB_SIZE, help="of the baselines")
     parser.add_argument("--quick", action="store_true", help="tiny models on sentences of the project, in seconds")
     options = parser.parse_args()
+    if options.folder is not None:
+        checked_target(options.folder, (), RUN)
     if options.quick:
+        # Options that are given count for more.
+        parser.set_defaults(**QUICK, **({} if options.text else QUICK_SAMPLE))
+        options = parser.parse_args()
         use_sample(options)
     names = list(TREE_MODELS) if options.only is None else options.only.split(",")
     options.only = [] if names == ["none"] else names
@@ -163,10 +172,7 @@ def use_sample(options: argparse.Namespace) -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
         text = options.folder / "sample.txt"
         text.write_text("\n".join(s.text for s in read_sentences(SAMPLE).sentences) + "\n", encoding="utf-8")
-        options.text, options.morphemes = [text], 400
-    options.seconds, options.steps = 0.0, options.steps or 4
-    options.sequences, options.longest = 2, min(options.longest, 8)
-    options.vocab_size = min(options.vocab_size, 900)
+        options.text = [text]
 
 
 # ---- trees

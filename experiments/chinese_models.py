@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from composition_models import device_name, single_model_trees
+from composition_models import continued_run, device_name, single_model_trees
 from han_text import running_stretches
 from model_scores import MBR_TREES
 from neural_pcfg.grammar import GrammarConfig, NeuralGrammar
@@ -39,7 +39,7 @@ from treetok.model.training.trainer import Trainer, TrainingConfig
 from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import BYTES, JSON
 from treetok.pipeline.ensemble import figures_of, member_of, restore
-from treetok.pipeline.run_directory import Made, Run
+from treetok.pipeline.run_directory import Made
 from treetok.progress import Progress
 from treetok.sources import TreeSource
 from treetok.stop_signal import stop_signal
@@ -243,7 +243,7 @@ class ChineseTraining:
             "settings": dataclasses.asdict(self.settings),
             "own_settings": variant.own_settings(self.settings),
         }
-        run = Run.open(self.folder / name, identity, resume=False, force=True)
+        run = continued_run(self.folder / name, identity)
 
         def find() -> Made:
             found = self._found_morphemes(variant.morphemes, longest)

@@ -50,7 +50,7 @@ from treetok.pipeline.find_pieces import piece_model
 from treetok.pipeline.neural import NeuralTraining
 from treetok.pipeline.options import TrainOptions
 from treetok.pipeline.overrides import parse_setting
-from treetok.pipeline.run_directory import Run
+from treetok.pipeline.run_directory import RUN, Run
 from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress, Stopped
 from treetok.sources import TreeSource, scores_of_words
@@ -146,6 +146,8 @@ class Experiment:
             raise TreetokError(f"--seeds must be at least 1, not {options.seeds}")
         text, gold, preset = options.text, options.gold, options.preset
         if options.quick:
+            if preset is not None:
+                raise TreetokError("--quick has settings of its own: leave out --preset")
             text = text or sorted((ROOT / "sample_text").glob("*.txt"))
             gold = gold or [ROOT / "tests" / "data" / "gold_sample.tsv"]
             preset = quick_preset()
@@ -251,7 +253,7 @@ class Experiment:
         own_settings = variant.settings(self.preset)
         identity = {"settings": self.settings, "own_settings": own_settings, "seed": seed}
         folder = self._model_folder(variant.name, seed)
-        run = Run.open(folder, identity, resume=False, force=folder is not None)
+        run = continued_run(folder, identity)
         training = EnsembleTraining(
             preset,
             self.device,
@@ -333,6 +335,11 @@ class Experiment:
             )
             for gold in self.gold
         }
+
+
+def continued_run(folder: Path | None, identity: Mapping[str, Any]) -> Run:
+    """The run of a model in a folder, or a new one. An error if it is of another training: nothing is lost."""
+    return Run.open(folder, identity, resume=folder is not None and has_file(folder, RUN))
 
 
 def no_trees(*arguments: Any) -> Mapping[str, Sequence[float]]:

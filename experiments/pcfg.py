@@ -30,6 +30,7 @@ from treetok.evaluate.tree_sources import OverStrings, tree_sources
 from treetok.progress import Progress
 from treetok.sources import TreeSource
 from treetok.stop_signal import stop_signal
+from treetok.storage.atomic import checked_target
 from treetok.text import profile_named
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,7 +57,11 @@ def main() -> None:
     from neural_pcfg.trees import MbrTrees, ViterbiTrees, is_small
     from neural_pcfg.words import CharacterTable, TrainingWords
     from treetok.model.device import chosen_device, computing_threads
+    from treetok.model.training.checkpoint import HEAD as CHECKPOINT
 
+    # All that can be wrong is looked at before any work is done.
+    checked_target(options.folder, (), CHECKPOINT)
+    sizes, settings = settings_in(options, GrammarConfig), settings_in(options, TrainingConfig)
     gold_files = [read_gold(path) for path in options.gold]
     profile, progress = profile_named(options.profile), Progress(True)
     device = chosen_device(options.device)
@@ -64,8 +69,8 @@ def main() -> None:
     words = TrainingWords(counts, options.longest, options.min_word_count)
     characters = CharacterTable.of_words(counts)
     torch.manual_seed(options.seed)
-    grammar = NeuralGrammar(settings_in(options, GrammarConfig), len(characters))
-    trainer = Trainer(grammar, words, characters, settings_in(options, TrainingConfig), device)
+    grammar = NeuralGrammar(sizes, len(characters))
+    trainer = Trainer(grammar, words, characters, settings, device)
     with stop_signal() as stopped, computing_threads(device, None):
         progress.is_stopping = stopped.is_set
         train(trainer, options.folder, progress)

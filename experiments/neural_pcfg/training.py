@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -56,8 +57,10 @@ class TrainingConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not self.steps > 0 and not self.seconds > 0:
+        if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
             raise TreetokError("training needs a number of steps or seconds above 0")
+        if not 0 < self.learning_rate < math.inf:
+            raise TreetokError(f"learning_rate must be above 0 and finite, not {self.learning_rate}")
         if self.words_per_step < 1:
             raise TreetokError(f"words_per_step must be 1 or more, not {self.words_per_step}")
         if self.dtype not in ("float32", "bfloat16"):

@@ -548,6 +548,20 @@ def test_a_longer_training_has_more_seconds():
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 
 
+def test_options_that_are_given_count_for_more_than_quick(tmp_path, monkeypatch):
+    def parsed(*arguments):
+        arguments = ["--quick", "--folder", str(tmp_path / "build"), "--out", str(tmp_path / "o.json"), *arguments]
+        monkeypatch.setattr("sys.argv", [chinese.__file__, *arguments])
+        return chinese.parsed_options()
+
+    assert (parsed().longest, parsed().sequences, parsed().morphemes) == (8, 2, 400)
+    given = parsed("--longest", "12", "--sequences", "3", "--morphemes", "300")
+    assert (given.longest, given.sequences, given.morphemes, given.steps) == (12, 3, 300, 4)
+    (tmp_path / "file").touch()
+    with pytest.raises(TreetokError, match="it is a file, not a directory"):
+        parsed("--folder", str(tmp_path / "file"))
+
+
 def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("一二三四五六七八九十。" * 30 + "甲乙丙丁\n", encoding="utf-8")

@@ -206,6 +206,22 @@ def test_pruned_charts(tmp_path, monkeypatch, gold_sample):
     assert greedy.startswith(f"{100 * figures['leaves_dropped'].value:.1f} (")
 
 
+def test_a_model_of_another_training_is_not_replaced(tmp_path, monkeypatch, steps_taken):
+    folder, out = tmp_path / "build", tmp_path / "a.json"
+    shared = ["--quick", "--folder", folder, "--only", "full"]
+    with pytest.raises(TreetokError, match="--quick has settings of its own: leave out --preset"):
+        call(monkeypatch, ablations, *shared, "--preset", "paper", "--out", out)
+    call(monkeypatch, ablations, *shared, "--out", out, "--title", "")
+    assert json.loads(out.read_text(encoding="utf-8"))["title"] == ablations.TITLE
+    member = (folder / "full-seed0" / "member-1.safetensors").read_bytes()
+    taken = len(steps_taken)
+    other = [*shared, "--set", "training.learning_rate=0.001", "--scores", tmp_path / "other", "--out", out]
+    with pytest.raises(TreetokError, match="has the run of another training: .*learning_rate"):
+        call(monkeypatch, ablations, *other)
+    assert len(steps_taken) == taken
+    assert (folder / "full-seed0" / "member-1.safetensors").read_bytes() == member
+
+
 def test_scores_have_no_words_of_the_gold_file(at_once, gold_sample):
     path = at_once / "composition_models" / "full-seed0.json"
     written = path.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The experiments as commands, on little text."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -409,10 +410,27 @@ def test_gold_is_split_by_words(tmp_path):
     assert not (tmp_path / "twice").exists()
 
 
-def test_damaged_results_are_no_table(tmp_path):
-    (tmp_path / "table1.json").write_text("{", "utf-8")
-    with pytest.raises(AssertionError, match="has a result that is not what it should be"):
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("table1", "{", r"table1\.json is damaged"),
+        ("ablations", "[]", r"ablations\.json is not the result of an experiment"),
+        ("language_models_paper", '{"grid": [["tokenizer", "all"]]}', "does not have all of TreeTok preset-paper"),
+        (
+            "ablations_pruned",
+            '{"tables": []}',
+            r"ablations_pruned\.json does not have greedy, first 64 of TreeTok",
+        ),
+        ("table2", '{"comparison": {"tables": 3}}', r"table2\.json does not have BPE in wiki\.valid"),
+    ],
+)
+def test_damaged_results_are_no_table(tmp_path, name, content, message):
+    for path in (ROOT / "results").glob("*.json"):
+        shutil.copy(path, tmp_path)
+    (tmp_path / f"{name}.json").write_text(content, "utf-8")
+    with pytest.raises(AssertionError, match=message):
         run("beside_the_paper.py", tmp_path, "--out", tmp_path / "none.json")
+    assert not (tmp_path / "none.json").exists()
 
 
 def test_ctrl_c_is_one_line():

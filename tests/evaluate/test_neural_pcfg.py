@@ -242,6 +242,15 @@ def test_initialisations_differ_in_embeddings_alone():
         GrammarConfig(initialisation="zero")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"seconds": -5.0}, {"seconds": math.nan}, {"seconds": 0.0}, {"steps": -1}, {"learning_rate": -1.0}],
+)
+def test_settings_of_training_are_checked(settings):
+    with pytest.raises(TreetokError, match="steps or seconds above 0|learning_rate must be above 0"):
+        TrainingConfig(**settings)
+
+
 @given(st.lists(st.integers(2, 40), min_size=1), st.integers(1, 10_000))
 def test_charts_hold_every_word_once(lengths, most_values):
     lengths = np.array(sorted(lengths, reverse=True))
