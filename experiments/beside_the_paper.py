@@ -79,8 +79,8 @@ NOTES = {
     " the words of UD Chinese-GSDSimp that are spans of a tree over a stretch of Han characters."
     " The paper's models have pruned charts; with these ours were trained too little, so that complete ones"
     " stand here. Without MorphOverriding the model was trained 15 times as long as the two others, 21.3 passes"
-    " over the text instead of 1.2 and 1.6, so that the rows do not show what MorphOverriding is worth. The PCFG is"
-    " the one with our initialisation",
+    " over the text instead of 1.2 and 1.6, so that the rows do not show what MorphOverriding is worth. The PCFG"
+    " is the one with our initialisation",
 }
 
 Grid = list[list[str]]

@@ -216,7 +216,7 @@ def test_a_model_of_another_training_is_not_replaced(tmp_path, monkeypatch, step
     member = (folder / "full-seed0" / "member-1.safetensors").read_bytes()
     taken = len(steps_taken)
     other = [*shared, "--set", "training.learning_rate=0.001", "--scores", tmp_path / "other", "--out", out]
-    with pytest.raises(TreetokError, match="has the run of another training: .*learning_rate"):
+    with pytest.raises(TreetokError, match=r"has the run of another training: .*learning_rate"):
         call(monkeypatch, ablations, *other)
     assert len(steps_taken) == taken
     assert (folder / "full-seed0" / "member-1.safetensors").read_bytes() == member

@@ -247,7 +247,7 @@ def test_initialisations_differ_in_embeddings_alone():
     [{"seconds": -5.0}, {"seconds": math.nan}, {"seconds": 0.0}, {"steps": -1}, {"learning_rate": -1.0}],
 )
 def test_settings_of_training_are_checked(settings):
-    with pytest.raises(TreetokError, match="steps or seconds above 0|learning_rate must be above 0"):
+    with pytest.raises(TreetokError, match=r"steps or seconds above 0|learning_rate must be above 0"):
         TrainingConfig(**settings)
 
 
