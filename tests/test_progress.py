@@ -49,4 +49,5 @@ def test_the_time_left_is_that_of_the_whole_run_and_within_the_budget(clock, cap
         assert "(5 words/s, 0:10 left, whole run 0:40 left)" in capsys.readouterr().err
         clock[0] += 10
         shown.at(60, most_seconds_left=5)
-        assert "0:05 left, whole run 0:40 left" in capsys.readouterr().err
+        # 20 of 25 seconds are over, and less is done.
+        assert "training: 80% 60 words (3 words/s, 0:05 left, whole run 0:40 left)" in capsys.readouterr().err

@@ -170,7 +170,10 @@ def train(
     """Train to the end, from the checkpoint in the folder if there is one. A stop leaves a checkpoint too."""
     progress = progress or Progress(None)
     if has_file(folder, HEAD):
-        trainer.load(folder)
+        try:
+            trainer.load(folder)
+        except TreetokError as error:
+            raise TreetokError(f"{error}; choose another folder, or remove it to begin anew") from None
     if trainer.is_finished():
         return
     steps = trainer.config.steps or None

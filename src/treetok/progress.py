@@ -101,8 +101,15 @@ class Stage:
         """The line to display: name, bar, amount, rate, time left in the stage and in the whole run."""
         seconds = time.monotonic() - self._start
         parts = [f"{self.name}:"]
+        left = 0.0
         if self.total:
             share = min(1.0, self.done / self.total)
+            if self.done:
+                left = max(0, self.total - self.done) * seconds / self.done
+            if left > self._most_seconds_left:
+                # It ends before all is done: the share is that of the time.
+                left = max(self._most_seconds_left, 0.0)
+                share = seconds / (seconds + left)
             if self._terminal:
                 parts.append("█" * int(share * BAR_WIDTH) + "░" * (BAR_WIDTH - int(share * BAR_WIDTH)))
             parts.append(f"{share:.0%}")
@@ -111,7 +118,6 @@ class Stage:
             return " ".join(parts)
         times = [in_units_per_second(self.done, seconds, self.unit)]
         if self.total:
-            left = min(max(0, self.total - self.done) * seconds / self.done, max(self._most_seconds_left, 0.0))
             times.append(f"{in_minutes(left)} left")
             after = self._progress.seconds_after(seconds + left)
             if after is not None:

@@ -94,10 +94,7 @@ def read_checkpoint(
             there = head[name]
             if there != here:
                 difference = first_difference(there, here)
-                raise TreetokError(
-                    f"the checkpoint in {directory} is of another run: {name}: {difference}; choose another"
-                    " folder, or remove it to begin anew"
-                )
+                raise TreetokError(f"the checkpoint in {directory} is of another run: {name}: {difference}")
         if type(step) is not int or not 0 <= step <= last_step:
             raise ValueError(f"there is no step {step!r}")
         parameters = dict(model.named_parameters())
