@@ -65,21 +65,22 @@ SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
 QUICK: dict[str, Any] = {"seconds": 0.0, "steps": 4, "sequences": 2, "longest": 8, "vocab_size": 900}
 QUICK_SAMPLE = {"morphemes": 400}
 LONGER = 15
-# Charts, MorphOverriding, and how much longer than others a model is trained.
+# Charts, MorphOverriding, and how much longer than others a model is trained. Those with stretches of the same
+# length follow each other, so that their substrings are tabulated once.
 COMPOSITION_MODELS = {
     "complete": ("complete", True, 1),
     "complete-no-overriding": ("complete", False, 1),
-    "complete-no-overriding-longer": ("complete", False, LONGER),
     "pruned": ("pruned", True, 1),
     "pruned-no-overriding": ("pruned", False, 1),
+    "complete-no-overriding-longer": ("complete", False, LONGER),
     "pruned-no-overriding-longer": ("pruned", False, LONGER),
 }
 PCFG = "pcfg"
 TREE_MODELS = (*COMPOSITION_MODELS, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
 SEQUENCES = {"complete": 80, "pruned": 128}
-# Of models that are trained longer: steps are worth more than batches, and charts of 12 characters, which are
-# longer than most words, take a third of the time of those of 20.
+# Of models that are trained longer: steps are worth more than batches, and complete charts of up to 12 characters,
+# which are longer than most words, take half the time of those of up to 20.
 SEQUENCES_OF_LONGER, STRETCHES_OF_LONGER = 48, 12
 # All but 0.02 % of the running characters of Chinese Wikipedia.
 CHARACTERS = 6000

@@ -1,5 +1,6 @@
 """Pruned charts against a simulation of the merges in plain Python, and training a parser with them."""
 
+import dataclasses
 import math
 import random
 from functools import cache
@@ -28,6 +29,7 @@ from treetok.model.config import (  # noqa: E402
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes  # noqa: E402
 from treetok.model.data.substrings import tabulate_substrings  # noqa: E402
 from treetok.model.decoding import greedy_splits, rows_of_spans, split_depths_of, split_scores_by_width  # noqa: E402
+from treetok.model.losses.joint_parser import MergeScores  # noqa: E402
 from treetok.model.network.composition import CompositionModel  # noqa: E402
 from treetok.model.network.functional import norm  # noqa: E402
 from treetok.model.network.parser import ParserConfig  # noqa: E402
@@ -387,6 +389,24 @@ def test_plans_have_noise_in_training_only():
     one, other = cells_of_draw(), cells_of_draw()
     torch.manual_seed(0)
     assert cells_of_draw() == one != other
+
+
+def test_on_a_gpu_the_parser_has_fused_operations():
+    """Its scores are the same; in 16 bits, noise is added to them in 32. The interpreter of Triton multiplies no
+    matrices of bfloat16, so that the two are looked at one by one."""
+    word_attention = pytest.importorskip("treetok.model.kernels.word_attention").word_attention
+    learner = make_trainer(SHORT, parser_sizes=ParserConfig(dimension=32, heads=2, hidden=32, layers=1)).learner
+    parser, words = learner.parser, torch.arange(20)
+    plain = parser(learner.letters.take(words))
+    learner.use_gpu()
+    operations = parser.operations
+    assert operations.attention is word_attention and operations.precision is torch.bfloat16
+    parser.operations = dataclasses.replace(operations, precision=None)
+    exists = torch.arange(plain.shape[1]) < learner.letters.lengths_N[words, None] - 1
+    assert torch.allclose(plain[exists], parser(learner.letters.take(words))[exists], atol=1e-5)
+    parser.operations = dataclasses.replace(operations, attention=None)
+    assert parser(learner.letters.take(words)).dtype is torch.bfloat16
+    assert MergeScores(parser, learner.letters)(words).dtype is torch.float32
 
 
 def test_the_parser_has_its_own_learning_rate():
