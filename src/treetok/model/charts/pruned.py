@@ -180,12 +180,11 @@ def outside_table(level_C: Tensor, root_W: Tensor, edges: Edges) -> tuple[Tensor
     parents_Q = parents_C[cell_of_outside]
     end_of_parents_Q = torch.cumsum(parents_Q, 0)
 
-    values, group, cells = torch.unique_consecutive(group_C[others], return_inverse=True, return_counts=True)
-    most, fewest = (
-        torch.zeros_like(cells).scatter_reduce(0, group, parents_C[others], limit, include_self=False)
-        for limit in ("amax", "amin")
+    _, group, cells = torch.unique_consecutive(group_C[others], return_inverse=True, return_counts=True)
+    level, most, fewest = (
+        torch.zeros_like(cells).scatter_reduce(0, group, of_C[others], limit, include_self=False)
+        for of_C, limit in ((level_C, "amax"), (parents_C, "amax"), (parents_C, "amin"))
     )
-    level = -torch.div(values, len(PARENT_BUCKETS) + 1, rounding_mode="floor")
     levels = []
     first = len(root_W)
     for bucket in joined_buckets([Bucket(*row) for row in torch.stack([level, cells, most, fewest], 1).tolist()]):
