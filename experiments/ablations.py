@@ -75,10 +75,9 @@ PAPER = {
 
 def main() -> None:
     parser = plain_parser(__doc__)
-    add_training_options(parser)
+    add_training_options(parser, TITLE)
     names = [variant.name for variant in VARIANTS]
     parser.add_argument("--only", help=f"models to train, of {','.join(names)} (default: all)")
-    parser.add_argument("--title", default=TITLE, help="of the section in the document")
     parser.add_argument(
         "--ensemble", action="store_true", help="train the other models of the preset, and decode all together"
     )
@@ -93,7 +92,7 @@ def main() -> None:
         experiment.train_missing([*(variant for variant in VARIANTS if variant.name in only), *others])
         if options.ensemble:
             experiment.score_ensembles(ENSEMBLE, [FULL, *(variant.name for variant in others)])
-    report(options.out, options.title or TITLE, load_scores(scores_folder(options)))
+    report(options.out, options.title, load_scores(scores_folder(options)))
 
 
 def other_members(preset: Preset) -> list[Variant]:

@@ -1,11 +1,11 @@
 """The paper's Chinese column: do the trees of clauses have its words as spans?
 
 Composition models with and without MorphOverriding, with complete and with pruned charts, and the neural PCFG are
-trained on the stretches of Han characters of a text, each for --seconds, and two, without MorphOverriding, for
-fifteen times as long, in smaller batches and on shorter stretches. Their trees are scored by the words of
-sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok models (--model) made by
-`treetok train TEXT --profile lossless`, and baselines trained on the same text (--against). Choices are made on
---dev; the table is that of --test.
+trained on the stretches of Han characters of a text, each for --seconds, and some, without MorphOverriding, for 15
+or 20 times as long, in smaller batches and on shorter stretches; three of these are decoded together, too. Trees
+are scored by the words of sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok
+models (--model) made by `treetok train TEXT --profile lossless`, and baselines trained on the same text
+(--against). Choices are made on --dev; the table is that of --test.
 
 The scores of every model are kept beside --out and models in --folder, so that the command can be stopped and
 repeated, and models can be added. Without a text, tables are made of the scores that are there.
@@ -19,15 +19,23 @@ python experiments/chinese.py zh.txt.xz --dev dev.tsv --test test.tsv --only non
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chinese_models import ChineseTraining, CompositionVariant, GrammarVariant, Settings
+from chinese_models import (
+    ChineseTraining,
+    CompositionVariant,
+    EnsembleVariant,
+    GrammarVariant,
+    Settings,
+    Variant,
+)
 from chinese_tables import boundary_tables, notes_of, recall_tables
 from composition_models import versions
 from han_text import GoldSentence, SentenceFile, Span, read_sentences
@@ -64,19 +72,40 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
 QUICK: dict[str, Any] = {"seconds": 0.0, "steps": 4, "sequences": 2, "longest": 8, "vocab_size": 900}
 QUICK_SAMPLE = {"morphemes": 400}
-LONGER = 15
-# Charts, MorphOverriding, and how much longer than others a model is trained. Those with stretches of the same
-# length follow each other, so that their substrings are tabulated once.
-COMPOSITION_MODELS = {
-    "complete": ("complete", True, 1),
-    "complete-no-overriding": ("complete", False, 1),
-    "pruned": ("pruned", True, 1),
-    "pruned-no-overriding": ("pruned", False, 1),
-    "complete-no-overriding-longer": ("complete", False, LONGER),
-    "pruned-no-overriding-longer": ("pruned", False, LONGER),
+MOST_TIMES_IN_QUICK = 3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a model is named for.
+
+    times: how much longer than others it is trained.
+    method, factor: of its morphemes, and how many times --morphemes there are. Without MorphOverriding, they are
+        what the span loss predicts.
+    """
+
+    chart: str
+    morph_overriding: bool
+    times: int = 1
+    method: str = "bpe"
+    factor: int = 1
+
+
+# Models with stretches of the same length follow each other, so that their substrings are tabulated once.
+RECIPES = {
+    "complete": Recipe("complete", True),
+    "complete-no-overriding": Recipe("complete", False),
+    "pruned": Recipe("pruned", True),
+    "pruned-no-overriding": Recipe("pruned", False),
+    "complete-no-overriding-longer": Recipe("complete", False, 15),
+    "complete-no-overriding-unigram": Recipe("complete", False, 20, "unigram", 2),
+    "pruned-no-overriding-longer": Recipe("pruned", False, 20),
+    "pruned-no-overriding-unigram": Recipe("pruned", False, 20, "unigram", 2),
 }
+ENSEMBLE = "no-overriding-ensemble"
+MEMBERS = ("complete-no-overriding-unigram", "pruned-no-overriding-longer", "pruned-no-overriding-unigram")
 PCFG = "pcfg"
-TREE_MODELS = (*COMPOSITION_MODELS, PCFG)
+TREE_MODELS = (*RECIPES, ENSEMBLE, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
 SEQUENCES = {"complete": 80, "pruned": 128}
 # Of models that are trained longer: steps are worth more than batches, and complete charts of up to 12 characters,
@@ -179,23 +208,23 @@ def use_sample(options: argparse.Namespace) -> None:
 # ---- trees
 
 
-def variants_of(options: argparse.Namespace) -> dict[str, CompositionVariant | GrammarVariant]:
-    preset = PRESETS["tiny" if options.quick else "fast"]
-    morphemes = MorphemeConfig("bpe", options.morphemes, max_characters=CHARACTERS)
-    variants: dict[str, CompositionVariant | GrammarVariant] = {
+def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
+    preset, most_times = (PRESETS["tiny"], MOST_TIMES_IN_QUICK) if options.quick else (PRESETS["fast"], math.inf)
+    models = {
         name: CompositionVariant(
-            chart,
-            overriding,
-            options.sequences or (SEQUENCES[chart] if times == 1 else SEQUENCES_OF_LONGER),
+            recipe.chart,
+            recipe.morph_overriding,
+            options.sequences or (SEQUENCES[recipe.chart] if recipe.times == 1 else SEQUENCES_OF_LONGER),
             preset,
-            morphemes,
-            times,
-            None if times == 1 else STRETCHES_OF_LONGER,
+            MorphemeConfig(recipe.method, recipe.factor * options.morphemes, CHARACTERS),
+            int(min(recipe.times, most_times)),
+            None if recipe.times == 1 else STRETCHES_OF_LONGER,
         )
-        for name, (chart, overriding, times) in COMPOSITION_MODELS.items()
+        for name, recipe in RECIPES.items()
     }
-    variants[PCFG] = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()
-    return variants
+    ensemble = EnsembleVariant({name: models[name] for name in MEMBERS})
+    grammar = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()
+    return {**models, ENSEMBLE: ensemble, PCFG: grammar}
 
 
 def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> None:

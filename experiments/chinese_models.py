@@ -30,6 +30,7 @@ from treetok.corpus.counting import texts_of
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes
+from treetok.model.decoding import CompositionTrees
 from treetok.model.device import computing_threads, explained_memory_errors, free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset
@@ -136,6 +137,16 @@ class CompositionVariant:
 
 
 @dataclass(frozen=True)
+class EnsembleVariant:
+    """Composition models, by name, that are decoded together; trained if they are not in the folder yet."""
+
+    members: dict[str, CompositionVariant]
+
+    def own_settings(self, settings: Settings) -> dict[str, Any]:
+        return {"members": {name: member.own_settings(settings) for name, member in self.members.items()}}
+
+
+@dataclass(frozen=True)
 class GrammarVariant:
     """The neural PCFG."""
 
@@ -155,6 +166,9 @@ class GrammarVariant:
             "grammar": dataclasses.asdict(self.grammar),
             "training": dataclasses.asdict(self.training(settings)),
         }
+
+
+Variant = CompositionVariant | EnsembleVariant | GrammarVariant
 
 
 @dataclass(frozen=True)
@@ -179,9 +193,11 @@ class ChineseTraining:
         self._chart_texts: dict[int, ChartText] = {}
         self._morphemes: dict[tuple[MorphemeConfig, int], Ahead[MorphemeVocabulary]] = {}
 
-    def train(self, name: str, variant: CompositionVariant | GrammarVariant) -> TrainedModel:
+    def train(self, name: str, variant: Variant) -> TrainedModel:
         if isinstance(variant, GrammarVariant):
             return self._train_grammar(name, variant)
+        if isinstance(variant, EnsembleVariant):
+            return self._train_ensemble(variant)
         return self._train_composition(name, variant)
 
     # ---- the text
@@ -236,6 +252,19 @@ class ChineseTraining:
     # ---- composition models
 
     def _train_composition(self, name: str, variant: CompositionVariant) -> TrainedModel:
+        member, figures = self._member(name, variant)
+        trees = single_model_trees(member, self.device, variant.model_preset(self.settings).model)
+        return TrainedModel(trees, figures)
+
+    def _train_ensemble(self, variant: EnsembleVariant) -> TrainedModel:
+        found = [self._member(name, member) for name, member in variant.members.items()]
+        (overriding,) = {member.morph_overriding for member in variant.members.values()}
+        trees = CompositionTrees([member for member, _ in found], self.device, overriding)
+        seconds = sum(figures["seconds"] for _, figures in found)
+        return TrainedModel({MBR_TREES: trees}, {"seconds": seconds, "device": device_name(self.device)})
+
+    def _member(self, name: str, variant: CompositionVariant) -> tuple[EnsembleMember, dict[str, Any]]:
+        """A model, trained now or earlier, and the figures of its training."""
         preset = variant.model_preset(self.settings)
         longest = preset.model.max_word_length
         identity = {
@@ -278,8 +307,7 @@ class ChineseTraining:
         free_memory(self.device)
         record = run.records["training"]
         member = EnsembleMember.from_bytes(content, MEMBER, self.device)
-        trees = single_model_trees(member, self.device, preset.model)
-        return TrainedModel(trees, {**record.figures, "peak_memory": record.peak_memory})
+        return member, {**record.figures, "peak_memory": record.peak_memory}
 
     def _run(self, trainer: Trainer, seconds: float, folder: Path | None, name: str) -> None:
         restore(folder, lambda place: load_checkpoint(trainer, place))

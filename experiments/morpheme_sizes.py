@@ -37,6 +37,7 @@ from treetok.evaluate.bootstrap import interval
 from treetok.evaluate.plot import PANEL_SIZE, STYLE, check_matplotlib
 from treetok.model.presets import Preset
 
+TITLE = "Sizes of the morpheme vocabulary"
 SIZES = "2500,5000,10000,20000,40000"
 QUICK_SIZES = "100,200,300"
 PREFIX = "bpe-"
@@ -44,7 +45,7 @@ PREFIX = "bpe-"
 
 def main() -> None:
     parser = plain_parser(__doc__)
-    add_training_options(parser)
+    add_training_options(parser, TITLE)
     parser.add_argument("--sizes", help=f"numbers of morphemes, characters included (default: {SIZES})")
     parser.add_argument("--plot", type=Path, metavar="SVG", help="where to draw the curves")
     options = parser.parse_args()
@@ -58,7 +59,7 @@ def main() -> None:
     if not by_name:
         raise TreetokError("no model has been scored yet: name a text to train on")
     tables = gold_tables([of_one for of_size in by_name.values() for of_one in of_size])
-    report(options.out, tables, by_name)
+    report(options.out, options.title, tables, by_name)
     if options.plot:
         draw(options.plot, tables, by_name)
 
@@ -99,7 +100,7 @@ def labelled_size(scores: ModelScores) -> str:
     return f"{asked_size(scores)}{', Unigram' if scores.name == UNIGRAM else ''}"
 
 
-def report(out: Path, tables: Sequence[GoldTable], by_name: dict[str, list[ModelScores]]) -> None:
+def report(out: Path, title: str, tables: Sequence[GoldTable], by_name: dict[str, list[ModelScores]]) -> None:
     written = []
     for table in tables:
         rows = [
@@ -111,7 +112,7 @@ def report(out: Path, tables: Sequence[GoldTable], by_name: dict[str, list[Model
         written.append({"title": table.title(), "grid": without_empty_columns(grid)})
     scores = [of_one for of_size in by_name.values() for of_one in of_size]
     notes = {"p": f"against {asked_size(by_name[FULL][0])} morphemes"} if FULL in by_name else {}
-    report_tables(out, "Sizes of the morpheme vocabulary", written, {**notes_of(scores), **notes})
+    report_tables(out, title, written, {**notes_of(scores), **notes})
 
 
 def draw(target: Path, tables: Sequence[GoldTable], by_name: dict[str, list[ModelScores]]) -> None:

@@ -19,9 +19,7 @@ from treetok import TreetokError  # noqa: E402
 from treetok.evaluate.load_tokenizer import load_tokenizer  # noqa: E402
 from treetok.evaluate.tree_sources import LeftBranching  # noqa: E402
 from treetok.model.training.trainer import Trainer  # noqa: E402
-from word_boundaries import (  # noqa: E402
-    words_found,
-)
+from word_boundaries import CONVENTIONS, words_found  # noqa: E402
 
 
 def call(monkeypatch, *arguments):
@@ -60,10 +58,12 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    assert [row[1] for row in rows[:13]] == [*["greedy", "MBR"] * 6, "MBR"]
-    # Greedy, with MorphOverriding and without.
-    assert rows[0][2:] != rows[2][2:] and rows[6][2:-1] != rows[8][2:-1]
+    assert [row[1] for row in rows[:18]] == [*["greedy", "MBR"] * 8, "MBR", "MBR"]
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
+    # Decoded by MBR: models differ, and an ensemble is none of its members.
+    figures = [tuple(by_name[TREES[name]][convention] for convention in CONVENTIONS) for name in chinese.RECIPES]
+    figures.append(tuple(by_name[TREES[chinese.ENSEMBLE]][convention] for convention in CONVENTIONS))
+    assert len(set(figures)) == len(figures)
     assert by_name["neural PCFG"]["paper"] == "74.26"
     file = read_sentences(chinese.SAMPLE)
     found = words_found(file.sentences, chinese.spans_of_trees(LeftBranching(), file.stretches))
@@ -99,10 +99,17 @@ def test_models_differ_in_what_they_are_named_for(at_once):
         assert without["training"] == full["training"] and without["morphemes"] == full["morphemes"]
     assert pruned["model"] == complete["model"] | {"chart": "pruned"}
     for chart in ("complete", "pruned"):
-        shorter, longer = (scores[f"{chart}-no-overriding{end}-seed0.json"] for end in ("", "-longer"))
-        assert (shorter.training["steps"], longer.training["steps"]) == (4, 4 * chinese.LONGER)
+        shorter, longer, unigram = (
+            scores[f"{chart}-no-overriding{end}-seed0.json"] for end in ("", "-longer", "-unigram")
+        )
+        assert [of_one.training["steps"] for of_one in (shorter, longer, unigram)] == [4, 12, 12]
         # Stretches of the sample are shorter than those of either model.
-        assert longer.own_settings["model"] == shorter.own_settings["model"]
+        models = [of_one.own_settings["model"] for of_one in (shorter, longer, unigram)]
+        assert models[0] == models[1] == models[2]
+        of_unigram, of_bpe = (of_one.own_settings["morphemes"] for of_one in (unigram, longer))
+        assert of_unigram == of_bpe | {"method": "unigram", "size": 2 * of_bpe["size"]}
+    members = scores[f"{chinese.ENSEMBLE}-seed0.json"].own_settings["members"]
+    assert members == {name: scores[f"{name}-seed0.json"].own_settings for name in chinese.MEMBERS}
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
 
@@ -115,7 +122,8 @@ def test_nothing_is_trained_twice(at_once, monkeypatch, steps_taken):
     call(monkeypatch, "--out", at_once / "chinese.json")
     assert tables_of(at_once / "chinese.json") == before
     # Scores are lost, but models are not.
-    (at_once / "chinese" / "pruned-seed0.json").unlink()
+    for name in ("pruned", chinese.ENSEMBLE):
+        (at_once / "chinese" / f"{name}-seed0.json").unlink()
     call(monkeypatch, "--quick", *shared)
     assert not steps_taken and tables_of(at_once / "chinese.json") == before
 
@@ -263,14 +271,14 @@ def test_tokenizers_in_folders_of_the_same_name(lossless, monkeypatch, tmp_path)
 
 
 def test_a_longer_training_has_more_seconds():
-    options = chinese.argparse.Namespace(quick=True, morphemes=400, sequences=1)
+    options = chinese.argparse.Namespace(quick=False, morphemes=400, sequences=1)
     variants = chinese.variants_of(options)
-    limits = {
-        name: variants[name].seconds(chinese_models.Settings(seconds=10.0)) for name in chinese.COMPOSITION_MODELS
-    }
-    for chart in ("complete", "pruned"):
-        assert limits.pop(f"{chart}-no-overriding-longer") == 10.0 * chinese.LONGER
-    assert set(limits.values()) == {10.0}
+    settings = chinese_models.Settings(seconds=10.0)
+    limits = {name: variants[name].seconds(settings) for name in chinese.RECIPES}
+    assert limits["complete-no-overriding-longer"] == 150.0
+    assert {limits[name] for name in chinese.MEMBERS} == {200.0}
+    others = set(limits) - {"complete-no-overriding-longer", *chinese.MEMBERS}
+    assert {limits[name] for name in others} == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 
 
