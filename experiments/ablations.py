@@ -92,7 +92,7 @@ def main() -> None:
         experiment.train_missing([*(variant for variant in VARIANTS if variant.name in only), *others])
         if options.ensemble:
             experiment.score_ensembles(ENSEMBLE, [FULL, *(variant.name for variant in others)])
-    report(options.out, options.title, load_scores(scores_folder(options)))
+    report(options.out, options.title or TITLE, load_scores(scores_folder(options)))
 
 
 def other_members(preset: Preset) -> list[Variant]:

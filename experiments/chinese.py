@@ -2,8 +2,8 @@
 
 Composition models with and without MorphOverriding, with complete and with pruned charts, and the neural PCFG are
 trained on the stretches of Han characters of a text, each for --seconds, and some, without MorphOverriding, for 15
-or 20 times as long, in smaller batches and on shorter stretches; three of these are decoded together, too. Trees
-are scored by the words of sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok
+or 11 times as long, in smaller batches and on shorter stretches; two of these are decoded together, too. Trees are
+scored by the words of sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok
 models (--model) made by `treetok train TEXT --profile lossless`, and baselines trained on the same text
 (--against). Choices are made on --dev; the table is that of --test.
 
@@ -98,12 +98,11 @@ RECIPES = {
     "pruned": Recipe("pruned", True),
     "pruned-no-overriding": Recipe("pruned", False),
     "complete-no-overriding-longer": Recipe("complete", False, 15),
-    "complete-no-overriding-unigram": Recipe("complete", False, 20, "unigram", 2),
-    "pruned-no-overriding-longer": Recipe("pruned", False, 20),
-    "pruned-no-overriding-unigram": Recipe("pruned", False, 20, "unigram", 2),
+    "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2),
+    "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2),
 }
 ENSEMBLE = "no-overriding-ensemble"
-MEMBERS = ("complete-no-overriding-unigram", "pruned-no-overriding-longer", "pruned-no-overriding-unigram")
+MEMBERS = ("complete-no-overriding-unigram", "pruned-no-overriding-unigram")
 PCFG = "pcfg"
 TREE_MODELS = (*RECIPES, ENSEMBLE, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.

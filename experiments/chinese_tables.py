@@ -28,9 +28,8 @@ TREES = {
     "complete-no-overriding-unigram": "complete charts, without MorphOverriding, trained longer, Unigram",
     "pruned": "pruned charts",
     "pruned-no-overriding": "pruned charts, without MorphOverriding",
-    "pruned-no-overriding-longer": "pruned charts, without MorphOverriding, trained longer",
     "pruned-no-overriding-unigram": "pruned charts, without MorphOverriding, trained longer, Unigram",
-    "no-overriding-ensemble": "without MorphOverriding: ensemble of three",
+    "no-overriding-ensemble": "the two with Unigram, decoded together",
     "pcfg": "neural PCFG",
     "left-branching": "left-branching",
     "right-branching": "right-branching",
@@ -51,7 +50,6 @@ PAPER = {
     "complete-no-overriding-longer": WITHOUT_OVERRIDING,
     "complete-no-overriding-unigram": WITHOUT_OVERRIDING,
     "pruned-no-overriding": WITHOUT_OVERRIDING,
-    "pruned-no-overriding-longer": WITHOUT_OVERRIDING,
     "pruned-no-overriding-unigram": WITHOUT_OVERRIDING,
     "pcfg": "74.26",
 }

@@ -59,7 +59,7 @@ def main() -> None:
     if not by_name:
         raise TreetokError("no model has been scored yet: name a text to train on")
     tables = gold_tables([of_one for of_size in by_name.values() for of_one in of_size])
-    report(options.out, options.title, tables, by_name)
+    report(options.out, options.title or TITLE, tables, by_name)
     if options.plot:
         draw(options.plot, tables, by_name)
 
