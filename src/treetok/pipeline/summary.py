@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from treetok.pipeline.run_directory import StageRecord
 from treetok.pipeline.train_tokenizer import Trained
 from treetok.progress import in_minutes, in_units
 
@@ -18,13 +19,21 @@ def summary(trained: Trained) -> str:
     words    1:01    2.0 MB       5 words
     """
     rows = [("stage", "time", "peak memory", "figures")]
+    kept_short = False
     for name, record in trained.stages.items():
         seconds = in_minutes(record.seconds) + (" *" if name in trained.done_before else "")
         memory = ", ".join(
             in_units(amount, "B") + (f" {kind.upper()}" if kind != "cpu" else "")
             for kind, amount in record.peak_memory.items()
         )
-        rows.append((name, seconds, memory, figures_as_text(record.figures)))
+        figures = figures_as_text(record.figures)
+        if is_cut_short(record):
+            steps = record.figures["steps"]
+            figures = figures.replace(
+                f"{steps} steps", f"{steps} of {record.inputs['training']['steps']} steps", 1
+            )
+            kept_short = kept_short or name in trained.done_before
+        rows.append((name, seconds, memory, figures))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [
         "    ".join(cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True))
@@ -33,7 +42,15 @@ def summary(trained: Trained) -> str:
     ]
     if trained.done_before:
         lines.append("* done in an earlier run")
+    if kept_short:
+        lines.append("a model that --minutes cut short is kept as it is: to train it longer, begin anew (--force)")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def is_cut_short(record: StageRecord) -> bool:
+    """Whether a model was trained for fewer steps than planned, for lack of time."""
+    planned = record.inputs.get("training", {}).get("steps")
+    return planned is not None and record.figures.get("steps", planned) < planned
 
 
 def figures_as_text(figures: Mapping[str, Any]) -> str:
