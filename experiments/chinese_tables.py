@@ -63,7 +63,8 @@ def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
         rows = []
         words: dict[str, float] = {}
         for of_one in in_order(scores, TREES):
-            for decoding, written in of_one.gold.get(gold, {"rows": {}})["rows"].items():
+            of_gold = of_one.on_gold(gold, "rows") if gold in of_one.gold else {}
+            for decoding, written in of_gold.items():
                 row = {"trees": TREES[of_one.name], "decoding": decoding}
                 for convention in CONVENTIONS:
                     table = read_rows(written[convention])
@@ -84,7 +85,7 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
                 if gold not in of_one.gold:
                     continue
                 entry = of_one.gold[gold]
-                found = boundary_scores(read_rows(entry["rows"][positions]))
+                found = boundary_scores(read_rows(of_one.on_gold(gold, "rows")[positions]))
                 rows.append(
                     {
                         "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
@@ -102,7 +103,7 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
 def gold_files(scores: Sequence[ModelScores]) -> list[tuple[str, dict[str, Any]]]:
     """The gold files by name, that of the test first."""
     found = {name: entry for of_one in scores for name, entry in of_one.gold.items()}
-    return sorted(found.items(), key=lambda item: item[1]["role"] != "test")
+    return sorted(found.items(), key=lambda item: item[1].get("role") != "test")
 
 
 def in_order(scores: Sequence[ModelScores], labels: Mapping[str, str]) -> list[ModelScores]:

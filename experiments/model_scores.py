@@ -83,6 +83,13 @@ class ModelScores:
     def is_of(self, settings: Mapping[str, Any], own_settings: Mapping[str, Any]) -> bool:
         return [self.settings, self.own_settings] == json.loads(json.dumps([settings, own_settings]))
 
+    def on_gold(self, gold: str, what: str) -> Any:
+        """What was measured on a gold file; an error if these are the scores of another experiment."""
+        entry = self.gold[gold]
+        if what not in entry:
+            raise TreetokError(f"{self.name}, seed {self.seed}, has no {what} on {gold}: choose other --scores")
+        return entry[what]
+
     def has_gold(self, gold_files: Sequence[FileOfGold]) -> bool:
         return all(self.gold.get(name_of(gold.path), {}).get("sha256") == sha256_of(gold) for gold in gold_files)
 
@@ -197,7 +204,7 @@ class GoldTable:
         self.seeds: dict[str, list[int]] = {}
         for of_one in sorted(scores, key=lambda of_one: of_one.seed):
             if gold in of_one.gold:
-                self._recalls.setdefault(of_one.name, []).append(of_one.gold[gold]["recalls"])
+                self._recalls.setdefault(of_one.name, []).append(of_one.on_gold(gold, "recalls"))
                 self.seeds.setdefault(of_one.name, []).append(of_one.seed)
 
     def __contains__(self, name: str) -> bool:

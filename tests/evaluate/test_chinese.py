@@ -308,3 +308,10 @@ def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
         assert variant.own_settings(settings)["model"]["max_word_length"] == longest
         figures = training.train(name, variant).figures
         assert figures["stretches_in_text"] == 30 * parts + 1
+
+
+def test_scores_of_another_experiment_are_no_table(monkeypatch, tmp_path):
+    scores = chinese.ROOT / "results" / "pruned_models"
+    with pytest.raises(TreetokError, match="has no rows on morpho2010_en: choose other --scores"):
+        call(monkeypatch, "--scores", scores, "--out", tmp_path / "chinese.json")
+    assert not (tmp_path / "chinese.json").exists()

@@ -347,3 +347,15 @@ def test_mean_over_seeds():
     assert table.cell("full", GREEDY_TREES, DROPPED).startswith("75.0 (")
     assert table.cell("full", MBR_TREES, DROPPED) == "-"
     assert table.title() == "words: 2 words with morphemes to be found"
+
+
+def test_scores_of_another_experiment_are_no_table(monkeypatch, tmp_path):
+    path = composition_models.ROOT / "results" / "pruned_models" / "full-seed0.json"
+    scores = json.loads(path.read_text(encoding="utf-8"))
+    for entry in scores["gold"].values():
+        del entry["recalls"]
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / path.name).write_text(json.dumps(scores), encoding="utf-8")
+    with pytest.raises(TreetokError, match="full, seed 0, has no recalls on morpho2010_en: choose other --scores"):
+        call(monkeypatch, ablations, "--scores", tmp_path / "scores", "--out", tmp_path / "a.json")
+    assert not (tmp_path / "a.json").exists()
