@@ -92,7 +92,11 @@ def main() -> None:
         experiment.train_missing([*(variant for variant in VARIANTS if variant.name in only), *others])
         if options.ensemble:
             experiment.score_ensembles(ENSEMBLE, [FULL, *(variant.name for variant in others)])
-    report(options.out, options.title or TITLE, load_scores(scores_folder(options)))
+    folder = scores_folder(options)
+    scores = [of_one for name in LABELS for of_one in load_scores(folder) if of_one.name == name]
+    if not scores:
+        raise TreetokError(f"{folder} has no scores of these models: name a text to train on")
+    report(options.out, options.title or TITLE, scores)
 
 
 def other_members(preset: Preset) -> list[Variant]:
@@ -100,10 +104,7 @@ def other_members(preset: Preset) -> list[Variant]:
     return [Variant(config.method, morphemes=config) for config in preset.ensemble[1:] if config.method in LABELS]
 
 
-def report(out: Path, title: str, found: Sequence[ModelScores]) -> None:
-    scores = [of_one for name in LABELS for of_one in found if of_one.name == name]
-    if not scores:
-        raise TreetokError("no model has been scored yet: name a text to train on")
+def report(out: Path, title: str, scores: Sequence[ModelScores]) -> None:
     tables = []
     for table in gold_tables(scores):
         rows = []

@@ -160,7 +160,12 @@ def parsed_options() -> argparse.Namespace:
     )
     parser.add_argument("--steps", type=int, default=0, help="of training, if fewer than fit into --seconds")
     parser.add_argument("--longest", type=int, default=20, help="cut longer stretches of the text (default: 20)")
-    parser.add_argument("--morphemes", type=int, default=20_000, help="of BPE, with characters (default: 20000)")
+    parser.add_argument(
+        "--morphemes",
+        type=int,
+        default=20_000,
+        help="of BPE, with characters; of Unigram, twice as many (default: 20000)",
+    )
     parser.add_argument("--sequences", type=int, help=f"of a batch (default: by charts, {SEQUENCES})")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
@@ -248,7 +253,8 @@ def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> 
         decoded = time.monotonic() - began
         figures = {**trained.figures, "seconds_of_decoding": round(decoded, 1)}
         ModelScores(name, settings.seed, shared, own_settings, figures, versions(), entries).save(folder)
-        in_training = trained.figures["seconds"]
+        # The members of an ensemble count for themselves.
+        in_training = trained.figures.get("seconds", 0.0)
         print(
             f"{name}: {in_training:.0f} s of training, {decoded:.0f} s of decoding and scoring,"
             f" {max(0, prepared_and_trained - in_training):.0f} s of all else, on {trained.figures['device']}",

@@ -257,11 +257,10 @@ class ChineseTraining:
         return TrainedModel(trees, figures)
 
     def _train_ensemble(self, variant: EnsembleVariant) -> TrainedModel:
-        found = [self._member(name, member) for name, member in variant.members.items()]
+        members = [self._member(name, member)[0] for name, member in variant.members.items()]
         (overriding,) = {member.morph_overriding for member in variant.members.values()}
-        trees = CompositionTrees([member for member, _ in found], self.device, overriding)
-        seconds = sum(figures["seconds"] for _, figures in found)
-        return TrainedModel({MBR_TREES: trees}, {"seconds": seconds, "device": device_name(self.device)})
+        trees = CompositionTrees(members, self.device, overriding)
+        return TrainedModel({MBR_TREES: trees}, {"device": device_name(self.device)})
 
     def _member(self, name: str, variant: CompositionVariant) -> tuple[EnsembleMember, dict[str, Any]]:
         """A model, trained now or earlier, and the figures of its training."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from model_scores import ModelScores, without_empty_columns
+from treetok.errors import TreetokError
 from treetok.evaluate.bootstrap import interval
 from treetok.evaluate.metrics.measurement import Measurement
 from treetok.evaluate.report import percent, percent_with_interval
@@ -59,6 +60,9 @@ Table = dict[str, Any]
 
 def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
     """One table for each gold file, that of the test first."""
+    for of_one in scores:
+        if of_one.name not in TREES:
+            raise TreetokError(f"{of_one.name!r} is no model of this experiment: choose other --scores")
     for gold, facts in gold_files(scores):
         rows = []
         words: dict[str, float] = {}

@@ -33,6 +33,10 @@ PROTOCOLS = {DROPPED: "described", COUNTED: "released"}
 # A letter for each value that recalls have, so that a file of many words is small.
 LETTERS, NOT_COUNTED = string.ascii_letters + string.digits, "-"
 
+KINDS: dict[str, type] = {"name": str, "seed": int} | dict.fromkeys(
+    ("settings", "own_settings", "training", "versions", "gold"), dict
+)
+
 # Decoding -> convention -> recall of every word, as written by `written_recalls`.
 Written = dict[str, Any]
 Recalls = dict[str, dict[str, Written]]
@@ -76,9 +80,17 @@ class ModelScores:
     @classmethod
     def load(cls, path: Path) -> ModelScores:
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
+            scores = cls(**json.loads(path.read_text(encoding="utf-8")))
+        except ValueError as error:
             raise TreetokError(f"{path} has no scores of a model ({error}): remove it") from None
+        except TypeError:
+            raise TreetokError(f"{path} has no scores of a model: remove it") from None
+        for name, kind in KINDS.items():
+            if type(getattr(scores, name)) is not kind:
+                raise TreetokError(f"{path} is damaged: {name} is of the wrong kind; remove it")
+        if not all(isinstance(entry, dict) and "sha256" in entry for entry in scores.gold.values()):
+            raise TreetokError(f"{path} is damaged: a gold file has no SHA-256; remove it")
+        return scores
 
     def is_of(self, settings: Mapping[str, Any], own_settings: Mapping[str, Any]) -> bool:
         return [self.settings, self.own_settings] == json.loads(json.dumps([settings, own_settings]))
@@ -275,6 +287,7 @@ def recall_columns(
         f"{MBR_TREES}, first 64": table.first_words(name, MBR_TREES),
         "seeds": str(len(table.seeds[name])),
         f"each seed, {GREEDY_TREES}": table.each_seed(name, GREEDY_TREES),
+        f"each seed, {MBR_TREES}": table.each_seed(name, MBR_TREES),
     }
 
 

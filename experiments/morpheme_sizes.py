@@ -55,9 +55,10 @@ def main() -> None:
         experiment = Experiment(options)
         sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
         experiment.train_missing([variant_of(size, experiment.preset) for size in checked_sizes(sizes)])
-    by_name = sizes_of(load_scores(scores_folder(options)))
+    folder = scores_folder(options)
+    by_name = sizes_of(load_scores(folder))
     if not by_name:
-        raise TreetokError("no model has been scored yet: name a text to train on")
+        raise TreetokError(f"{folder} has no scores of these models: name a text to train on")
     tables = gold_tables([of_one for of_size in by_name.values() for of_one in of_size])
     report(options.out, options.title or TITLE, tables, by_name)
     if options.plot:

@@ -311,7 +311,8 @@ def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
 
 
 def test_scores_of_another_experiment_are_no_table(monkeypatch, tmp_path):
-    scores = chinese.ROOT / "results" / "pruned_models"
-    with pytest.raises(TreetokError, match="has no rows on morpho2010_en: choose other --scores"):
-        call(monkeypatch, "--scores", scores, "--out", tmp_path / "chinese.json")
+    results = chinese.ROOT / "results"
+    for scores in (results / "pruned_models", results / "chinese" / "tokenizers"):
+        with pytest.raises(TreetokError, match="is no model of this experiment: choose other --scores"):
+            call(monkeypatch, "--scores", scores, "--out", tmp_path / "chinese.json")
     assert not (tmp_path / "chinese.json").exists()

@@ -359,3 +359,29 @@ def test_scores_of_another_experiment_are_no_table(monkeypatch, tmp_path):
     with pytest.raises(TreetokError, match="full, seed 0, has no recalls on morpho2010_en: choose other --scores"):
         call(monkeypatch, ablations, "--scores", tmp_path / "scores", "--out", tmp_path / "a.json")
     assert not (tmp_path / "a.json").exists()
+
+
+@pytest.mark.parametrize("script", [ablations, morpheme_sizes])
+def test_a_folder_without_scores_is_named(monkeypatch, tmp_path, script):
+    for scores in (tmp_path / "none", composition_models.ROOT / "results" / "chinese"):
+        with pytest.raises(TreetokError, match=f"{scores} has no scores of these models: name a text to train on"):
+            call(monkeypatch, script, "--scores", scores, "--out", tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gold": None}, "gold is of the wrong kind"),
+        ({"training": None}, "training is of the wrong kind"),
+        ({"versions": []}, "versions is of the wrong kind"),
+        ({"seed": "x"}, "seed is of the wrong kind"),
+        ({"gold": {"morpho2010_en": {}}}, "a gold file has no SHA-256"),
+        ({"unknown": 1}, "has no scores of a model: remove it"),
+    ],
+)
+def test_damaged_scores_are_named(monkeypatch, tmp_path, change, message):
+    path = composition_models.ROOT / "results" / "pruned_models" / "full-seed0.json"
+    scores = json.loads(path.read_text(encoding="utf-8")) | change
+    (tmp_path / path.name).write_text(json.dumps(scores), encoding="utf-8")
+    with pytest.raises(TreetokError, match=f"{path.name} .*{message}"):
+        call(monkeypatch, ablations, "--scores", tmp_path, "--out", tmp_path / "a.json")

@@ -4,7 +4,7 @@ from treetok.pipeline.run_directory import StageRecord
 from treetok.pipeline.summary import summary
 from treetok.pipeline.train_tokenizer import Trained
 
-NOTE = "a model that --minutes cut short is kept as it is: to train it longer, begin anew (--force)"
+NOTE = "a model that --minutes cut short is kept as it is: to train it longer, choose another directory"
 
 
 def member(steps):
@@ -25,3 +25,8 @@ def test_a_model_that_was_cut_short_shows_its_steps_and_is_not_silently_kept():
     # Another stage is done again, the model is new.
     mixed = {"words": StageRecord({}, {}, {"words": 5}, 1.0, {}), **short}
     assert summary(Trained(None, mixed, {"words"})).splitlines()[-1] == "* done in an earlier run"
+
+
+def test_figures_of_another_kind_are_shown_as_they_are():
+    for steps in ("many", None, [1]):
+        assert "of 750" not in summary(Trained(None, {"member-1": member(steps)}, {"member-1"}))

@@ -43,14 +43,16 @@ def summary(trained: Trained) -> str:
     if trained.done_before:
         lines.append("* done in an earlier run")
     if kept_short:
-        lines.append("a model that --minutes cut short is kept as it is: to train it longer, begin anew (--force)")
+        lines.append(
+            "a model that --minutes cut short is kept as it is: to train it longer, choose another directory"
+        )
     return "\n".join(line.rstrip() for line in lines)
 
 
 def is_cut_short(record: StageRecord) -> bool:
     """Whether a model was trained for fewer steps than planned, for lack of time."""
-    planned = record.inputs.get("training", {}).get("steps")
-    return planned is not None and record.figures.get("steps", planned) < planned
+    planned, taken = record.inputs.get("training", {}).get("steps"), record.figures.get("steps")
+    return isinstance(planned, int) and isinstance(taken, int) and taken < planned
 
 
 def figures_as_text(figures: Mapping[str, Any]) -> str:
