@@ -75,7 +75,7 @@ PAPER = {
 
 def main() -> None:
     parser = plain_parser(__doc__)
-    add_training_options(parser, TITLE)
+    add_training_options(parser)
     names = [variant.name for variant in VARIANTS]
     parser.add_argument("--only", help=f"models to train, of {','.join(names)} (default: all)")
     parser.add_argument(

@@ -19,7 +19,6 @@ python experiments/chinese.py zh.txt.xz --dev dev.tsv --test test.tsv --only non
 from __future__ import annotations
 
 import argparse
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -213,15 +212,15 @@ def use_sample(options: argparse.Namespace) -> None:
 
 
 def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
-    preset, most_times = (PRESETS["tiny"], MOST_TIMES_IN_QUICK) if options.quick else (PRESETS["fast"], math.inf)
+    preset = PRESETS["tiny" if options.quick else "fast"]
     models = {
         name: CompositionVariant(
             recipe.chart,
             recipe.morph_overriding,
             options.sequences or (SEQUENCES[recipe.chart] if recipe.times == 1 else SEQUENCES_OF_LONGER),
             preset,
-            MorphemeConfig(recipe.method, recipe.factor * options.morphemes, CHARACTERS),
-            int(min(recipe.times, most_times)),
+            MorphemeConfig(recipe.method, recipe.factor * options.morphemes, max_characters=CHARACTERS),
+            min(recipe.times, MOST_TIMES_IN_QUICK) if options.quick else recipe.times,
             None if recipe.times == 1 else STRETCHES_OF_LONGER,
         )
         for name, recipe in RECIPES.items()

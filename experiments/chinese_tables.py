@@ -107,7 +107,7 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
 def gold_files(scores: Sequence[ModelScores]) -> list[tuple[str, dict[str, Any]]]:
     """The gold files by name, that of the test first."""
     found = {name: entry for of_one in scores for name, entry in of_one.gold.items()}
-    return sorted(found.items(), key=lambda item: item[1].get("role") != "test")
+    return sorted(found.items(), key=lambda item: item[1]["role"] != "test")
 
 
 def in_order(scores: Sequence[ModelScores], labels: Mapping[str, str]) -> list[ModelScores]:
@@ -141,7 +141,7 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         "conventions": "all words: single characters are leaves of every tree and always found; words of 2+: words"
         " of two or more characters, of which those that are a whole stretch are its root and always found; inner"
         " words: without these, as in the paper's other columns",
-        "Unigram": "the span loss predicts the pieces of Unigram instead of those of BPE",
+        "Unigram": "the span loss predicts the pieces of Unigram, twice as many as those of BPE",
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
         " has no figure there",
     }

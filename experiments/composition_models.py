@@ -98,7 +98,7 @@ class Variant:
 # ---- options
 
 
-def add_training_options(parser: argparse.ArgumentParser, title: str) -> None:
+def add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text", nargs="*", type=Path, help="text to train on; without it, tables are made of what is there"
     )
@@ -114,7 +114,7 @@ def add_training_options(parser: argparse.ArgumentParser, title: str) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the preset")
     parser.add_argument("--profile", default="uncased")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--title", default=title, help="of the section in the document")
+    parser.add_argument("--title", help="title of the section in the document, instead of the default")
     parser.add_argument(
         "--quick", action="store_true", help="tiny models on the text of the project: to see that it runs"
     )

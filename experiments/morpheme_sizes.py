@@ -45,7 +45,7 @@ PREFIX = "bpe-"
 
 def main() -> None:
     parser = plain_parser(__doc__)
-    add_training_options(parser, TITLE)
+    add_training_options(parser)
     parser.add_argument("--sizes", help=f"numbers of morphemes, characters included (default: {SIZES})")
     parser.add_argument("--plot", type=Path, metavar="SVG", help="where to draw the curves")
     options = parser.parse_args()

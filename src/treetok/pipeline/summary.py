@@ -9,6 +9,8 @@ from treetok.pipeline.run_directory import StageRecord
 from treetok.pipeline.train_tokenizer import Trained
 from treetok.progress import in_minutes, in_units
 
+STEPS = "steps"
+
 
 def summary(trained: Trained) -> str:
     """
@@ -28,10 +30,9 @@ def summary(trained: Trained) -> str:
         )
         figures = figures_as_text(record.figures)
         if is_cut_short(record):
-            steps = record.figures["steps"]
-            figures = figures.replace(
-                f"{steps} steps", f"{steps} of {record.inputs['training']['steps']} steps", 1
-            )
+            others = {figure: value for figure, value in record.figures.items() if figure != STEPS}
+            taken, planned = record.figures[STEPS], record.inputs["training"][STEPS]
+            figures = f"{taken} of {planned} steps, {figures_as_text(others)}"
             kept_short = kept_short or name in trained.done_before
         rows.append((name, seconds, memory, figures))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -51,7 +52,7 @@ def summary(trained: Trained) -> str:
 
 def is_cut_short(record: StageRecord) -> bool:
     """Whether a model was trained for fewer steps than planned, for lack of time."""
-    planned, taken = record.inputs.get("training", {}).get("steps"), record.figures.get("steps")
+    planned, taken = record.inputs.get("training", {}).get(STEPS), record.figures.get(STEPS)
     return isinstance(planned, int) and isinstance(taken, int) and taken < planned
 
 
