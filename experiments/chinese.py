@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from chinese_models import (
+    MOST_STEPS,
     ChineseTraining,
     CompositionVariant,
     EnsembleVariant,
@@ -81,6 +82,7 @@ class Recipe:
     times: how much longer than others it is trained.
     method, factor: of its morphemes, and how many times --morphemes there are. Without MorphOverriding, they are
         what the span loss predicts.
+    longest, at_weak_links: of its stretches, if not --longest (`han_text.Cuts`).
     """
 
     chart: str
@@ -88,27 +90,37 @@ class Recipe:
     times: int = 1
     method: str = "bpe"
     factor: int = 1
+    longest: int | None = None
+    at_weak_links: bool = False
 
 
-# Models with stretches of the same length follow each other, so that their substrings are tabulated once.
+# Of models that are trained longer: steps are worth more than batches, and complete charts of up to 12 characters,
+# which are longer than most words, take half the time of those of up to 20; of up to 8, a quarter.
+SEQUENCES_OF_LONGER, STRETCHES_OF_LONGER, SHORT_STRETCHES = 48, 12, 8
+# More than fit into the time of any model.
+STEPS_OF_SHORT = 60_000
+# Models with the same stretches follow each other, so that their substrings are tabulated once.
 RECIPES = {
     "complete": Recipe("complete", True),
     "complete-no-overriding": Recipe("complete", False),
     "pruned": Recipe("pruned", True),
     "pruned-no-overriding": Recipe("pruned", False),
-    "complete-no-overriding-longer": Recipe("complete", False, 15),
-    "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2),
-    "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2),
+    "complete-no-overriding-longer": Recipe("complete", False, 15, longest=STRETCHES_OF_LONGER),
+    "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
+    "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
+    "complete-weak-links": Recipe("complete", False, 20, "bpe", 1, SHORT_STRETCHES, True),
+    "complete-weak-links-unigram": Recipe("complete", False, 20, "unigram", 2, SHORT_STRETCHES, True),
+    "pruned-weak-links": Recipe("pruned", False, 20, "bpe", 1, SHORT_STRETCHES, True),
 }
-ENSEMBLE = "no-overriding-ensemble"
-MEMBERS = ("complete-no-overriding-unigram", "pruned-no-overriding-unigram")
+# Models that are decoded together.
+ENSEMBLES = {
+    "no-overriding-ensemble": ("complete-no-overriding-unigram", "pruned-no-overriding-unigram"),
+    "weak-links-ensemble": ("complete-weak-links", "complete-weak-links-unigram", "pruned-weak-links"),
+}
 PCFG = "pcfg"
-TREE_MODELS = (*RECIPES, ENSEMBLE, PCFG)
+TREE_MODELS = (*RECIPES, *ENSEMBLES, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
 SEQUENCES = {"complete": 80, "pruned": 128}
-# Of models that are trained longer: steps are worth more than batches, and complete charts of up to 12 characters,
-# which are longer than most words, take half the time of those of up to 20.
-SEQUENCES_OF_LONGER, STRETCHES_OF_LONGER = 48, 12
 # All but 0.02 % of the running characters of Chinese Wikipedia.
 CHARACTERS = 6000
 RANDOM_TREES, SEEDS_OF_RANDOM_TREES = "random", 10
@@ -185,6 +197,8 @@ def parsed_options() -> argparse.Namespace:
     for name in options.only:
         if name not in TREE_MODELS:
             raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(TREE_MODELS)}, or none")
+    if options.sequences is not None and options.sequences < 1:
+        raise TreetokError(f"--sequences must be at least 1, not {options.sequences}")
     if options.text and options.only and options.folder is None:
         raise TreetokError("models are kept in a folder while they are trained: --folder FOLDER")
     if options.dev and options.test and name_of(options.dev) == name_of(options.test):
@@ -221,13 +235,18 @@ def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
             preset,
             MorphemeConfig(recipe.method, recipe.factor * options.morphemes, max_characters=CHARACTERS),
             min(recipe.times, MOST_TIMES_IN_QUICK) if options.quick else recipe.times,
-            None if recipe.times == 1 else STRETCHES_OF_LONGER,
+            recipe.longest,
+            recipe.at_weak_links,
+            STEPS_OF_SHORT if recipe.longest == SHORT_STRETCHES else MOST_STEPS,
         )
         for name, recipe in RECIPES.items()
     }
-    ensemble = EnsembleVariant({name: models[name] for name in MEMBERS})
+    ensembles = {
+        name: EnsembleVariant({member: models[member] for member in members})
+        for name, members in ENSEMBLES.items()
+    }
     grammar = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()
-    return {**models, ENSEMBLE: ensemble, PCFG: grammar}
+    return {**models, **ensembles, PCFG: grammar}
 
 
 def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from composition_models import continued_run, device_name, single_model_trees
-from han_text import running_stretches
+from han_text import Cuts, running_stretches
 from model_scores import MBR_TREES
 from neural_pcfg.grammar import GrammarConfig, NeuralGrammar
 from neural_pcfg.training import Trainer as GrammarTrainer
@@ -48,9 +48,9 @@ from treetok.stop_signal import stop_signal
 CHECKPOINT_SECONDS = 30.0
 TEXT_COLUMN = "text"
 MORPHEMES, MEMBER = "morphemes.json", "member.safetensors"
-# More than any number of seconds allows: the learning rate then goes by time.
 MOST_STEPS = 20_000
 WARMUP = 0.08
+WEAK_LINKS = "weak links"
 # About 512 characters, the paper's context.
 STRETCHES_PER_SEQUENCE = 64
 # The paper's learning rate of the parser, for which that of our models is multiplied.
@@ -86,6 +86,8 @@ class CompositionVariant:
 
     times: how much longer it is trained than others.
     longest: of the stretches to train on, if not those of the settings.
+    at_weak_links: where longer stretches are cut (`han_text.Cuts`).
+    most_steps: more than its time allows: the learning rate then goes by time.
     """
 
     chart: str
@@ -95,16 +97,18 @@ class CompositionVariant:
     morphemes: MorphemeConfig
     times: int = 1
     longest: int | None = None
+    at_weak_links: bool = False
+    most_steps: int = MOST_STEPS
 
-    def longest_stretch(self, settings: Settings) -> int:
-        return min(self.longest or settings.longest, settings.longest)
+    def cuts(self, settings: Settings) -> Cuts:
+        return Cuts(min(self.longest or settings.longest, settings.longest), self.at_weak_links)
 
     def seconds(self, settings: Settings) -> float:
         return settings.seconds * self.times or math.inf
 
     def model_preset(self, settings: Settings) -> Preset:
         objective = dataclasses.replace(self.preset.model.objective, morph_overriding=self.morph_overriding)
-        steps = settings.steps * self.times or MOST_STEPS
+        steps = settings.steps * self.times or self.most_steps
         training = TrainingConfig(
             steps=steps,
             sequences=self.sequences,
@@ -118,7 +122,7 @@ class CompositionVariant:
             self.preset.model,
             objective=objective,
             chart=self.chart,
-            max_word_length=self.longest_stretch(settings),
+            max_word_length=self.cuts(settings).longest,
         )
         return dataclasses.replace(self.preset, model=model, training=training)
 
@@ -133,6 +137,8 @@ class CompositionVariant:
             described["parser"] = dataclasses.asdict(PRESETS["paper"].parser)
         if self.times > 1:
             described["times"] = self.times
+        if self.at_weak_links:
+            described["cuts"] = WEAK_LINKS
         return described
 
 
@@ -189,9 +195,9 @@ class ChineseTraining:
         self.text, self.text_sha256, self.settings = text, text_sha256, settings
         self.folder, self.device = folder, device
         self.progress = Progress(True)
-        self._sequences: dict[int, WordSequence] = {}
-        self._chart_texts: dict[int, ChartText] = {}
-        self._morphemes: dict[tuple[MorphemeConfig, int], Ahead[MorphemeVocabulary]] = {}
+        self._sequences: dict[Cuts, WordSequence] = {}
+        self._chart_texts: dict[Cuts, ChartText] = {}
+        self._morphemes: dict[tuple[MorphemeConfig, Cuts], Ahead[MorphemeVocabulary]] = {}
 
     def train(self, name: str, variant: Variant) -> TrainedModel:
         if isinstance(variant, GrammarVariant):
@@ -202,23 +208,27 @@ class ChineseTraining:
 
     # ---- the text
 
-    def sequence(self, longest: int) -> WordSequence:
+    def sequence(self, cuts: Cuts) -> WordSequence:
         """The stretches of the text, cut where they are longer."""
-        if longest not in self._sequences:
+        if cuts not in self._sequences:
             texts = texts_of(self.text, TEXT_COLUMN, self.progress, "reading stretches")
-            self._sequences[longest] = running_stretches(texts, longest)
-        return self._sequences[longest]
+            sequence = running_stretches(texts, cuts)
+            if not len(sequence.numbers):
+                names = ", ".join(map(str, self.text))
+                raise TreetokError(f"{names}: the text has no Han characters, which trees are built over")
+            self._sequences[cuts] = sequence
+        return self._sequences[cuts]
 
-    def chart_text(self, longest: int) -> ChartText:
-        if longest not in self._chart_texts:
+    def chart_text(self, cuts: Cuts) -> ChartText:
+        if cuts not in self._chart_texts:
             began = time.monotonic()
             # Charts of both kinds are of the same substrings.
-            model = dataclasses.replace(PRESETS["fast"].model, max_word_length=longest)
-            text = ChartText.of(self.sequence(longest), model)
+            model = dataclasses.replace(PRESETS["fast"].model, max_word_length=cuts.longest)
+            text = ChartText.of(self.sequence(cuts), model)
             print(f"{len(text.table)} distinct substrings in {time.monotonic() - began:.0f} s", flush=True)
-            # That of one length at a time: it takes gigabytes.
-            self._chart_texts = {longest: text}
-        return self._chart_texts[longest]
+            # That of one kind of cuts at a time: it takes gigabytes.
+            self._chart_texts = {cuts: text}
+        return self._chart_texts[cuts]
 
     @cached_property
     def _kernels(self) -> Ahead[None] | None:
@@ -231,13 +241,13 @@ class ChineseTraining:
                 return Ahead(lambda: precompile_kernels(PRESETS["fast"], self.device))
         return None
 
-    def _found_morphemes(self, config: MorphemeConfig, longest: int) -> MorphemeVocabulary:
+    def _found_morphemes(self, config: MorphemeConfig, cuts: Cuts) -> MorphemeVocabulary:
         """Found while substrings are tabulated and kernels compiled."""
-        kernels, key = self._kernels, (config, longest)
+        kernels, key = self._kernels, (config, cuts)
         if key not in self._morphemes:
-            counts = self.sequence(longest).counts()
+            counts = self.sequence(cuts).counts()
             self._morphemes[key] = Ahead(lambda: find_morphemes(counts, config))
-            self.chart_text(longest)
+            self.chart_text(cuts)
         if kernels is not None:
             kernels.wait()
         found = self._morphemes[key].result()
@@ -265,7 +275,7 @@ class ChineseTraining:
     def _member(self, name: str, variant: CompositionVariant) -> tuple[EnsembleMember, dict[str, Any]]:
         """A model, trained now or earlier, and the figures of its training."""
         preset = variant.model_preset(self.settings)
-        longest = preset.model.max_word_length
+        cuts = variant.cuts(self.settings)
         identity = {
             "text": self.text_sha256,
             "settings": dataclasses.asdict(self.settings),
@@ -274,7 +284,7 @@ class ChineseTraining:
         run = continued_run(self.folder / name, identity)
 
         def find() -> Made:
-            found = self._found_morphemes(variant.morphemes, longest)
+            found = self._found_morphemes(variant.morphemes, cuts)
             return {MORPHEMES: [found.characters, found.longer]}, {"morphemes": len(found)}
 
         morphemes = MorphemeVocabulary(*run.stage("morphemes", {}, {MORPHEMES: JSON}, find)[MORPHEMES])
@@ -282,7 +292,7 @@ class ChineseTraining:
         def train() -> Made:
             with explained_memory_errors(variant.sequences):
                 trainer = assemble_trainer(
-                    self.chart_text(longest),
+                    self.chart_text(cuts),
                     preset.model,
                     preset.training,
                     morphemes,
@@ -294,7 +304,7 @@ class ChineseTraining:
             figures = {
                 **figures_of(trainer),
                 "stretches_seen": trainer.step * per_step,
-                "stretches_in_text": len(self.sequence(longest).numbers),
+                "stretches_in_text": len(self.sequence(cuts).numbers),
                 "seconds": round(trainer.seconds_before, 1),
                 "device": device_name(self.device),
                 "morphemes": len(morphemes),
@@ -331,7 +341,7 @@ class ChineseTraining:
     # ---- the grammar
 
     def _train_grammar(self, name: str, variant: GrammarVariant) -> TrainedModel:
-        sequence = self.sequence(self.settings.longest)
+        sequence = self.sequence(Cuts(self.settings.longest))
         counts = sequence.counts()
         words, characters = TrainingWords(counts, self.settings.longest), CharacterTable.of_words(counts)
         torch.manual_seed(self.settings.seed)

@@ -8,7 +8,8 @@ clause.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -35,10 +36,28 @@ def stretches(text: str) -> list[str]:
     return found
 
 
-def cut(stretch: str, longest: int) -> Iterator[str]:
+@dataclass(frozen=True)
+class Cuts:
+    """How stretches are cut that are longer than a model can take.
+
+    longest: of the parts.
+    at_weak_links: between characters that belong together least, instead of into equal parts, which cut many words
+        in two.
+    """
+
+    longest: int
+    at_weak_links: bool = False
+
+    def parts(self, stretch: str, strength_of_pairs: Mapping[str, float]) -> Iterable[str]:
+        if self.at_weak_links:
+            return parts_at_weak_links(stretch, self.longest, strength_of_pairs)
+        return equal_parts(stretch, self.longest)
+
+
+def equal_parts(stretch: str, longest: int) -> Iterator[str]:
     """As few parts as possible of at most `longest` characters, and of equal length but for one character.
 
-    >>> list(cut("一二三四五六七", longest=5)), list(cut("一二", longest=5))
+    >>> list(equal_parts("一二三四五六七", longest=5)), list(equal_parts("一二", longest=5))
     (['一二三四', '五六七'], ['一二'])
     """
     parts = -(-len(stretch) // longest)
@@ -48,19 +67,54 @@ def cut(stretch: str, longest: int) -> Iterator[str]:
         yield stretch[start:end]
 
 
-def running_stretches(texts: Iterable[str], longest: int) -> WordSequence:
+def parts_at_weak_links(stretch: str, longest: int, strength_of_pairs: Mapping[str, float]) -> list[str]:
+    """Parts of at most `longest` characters: a longer one is cut in its middle third, at the weakest pair of
+    neighbours, the first of equals, and its parts likewise.
+
+    >>> parts_at_weak_links("他来中国北京", 4, {"他来": 0.2, "来中": 0.1, "中国": 0.9, "国北": 0.3, "北京": 0.9})
+    ['他来', '中国北京']
+    """
+    if len(stretch) <= longest:
+        return [stretch]
+    third = max(len(stretch) // 3, 1)
+    middle = range(third, len(stretch) - third + 1)
+    at = min(middle, key=lambda place: strength_of_pairs.get(stretch[place - 1 : place + 1], 0.0))
+    return [
+        part
+        for half in (stretch[:at], stretch[at:])
+        for part in parts_at_weak_links(half, longest, strength_of_pairs)
+    ]
+
+
+def strengths_of_pairs(stretches: Iterable[str]) -> dict[str, float]:
+    """How much more often two characters are neighbours than they would be by chance, but for a constant factor:
+    their pointwise mutual information, without the logarithm.
+
+    >>> strengths_of_pairs(["中国", "中国", "国人"])
+    {'中国': 0.3333333333333333, '国人': 0.3333333333333333}
+    """
+    characters: Counter[str] = Counter()
+    pairs: Counter[str] = Counter()
+    for stretch in stretches:
+        characters.update(stretch)
+        pairs.update(first + second for first, second in pairwise(stretch))
+    return {pair: count / (characters[pair[0]] * characters[pair[1]]) for pair, count in pairs.items()}
+
+
+def running_stretches(texts: Iterable[str], cuts: Cuts) -> WordSequence:
     """All stretches of a text in order, cut where they are longer than a model can take.
 
-    >>> sequence = running_stretches(["他说：他来", "了"], longest=20)
+    >>> sequence = running_stretches(["他说：他来", "了"], Cuts(longest=20))
     >>> sequence.words, sequence.numbers.tolist()
     (['他说', '他来', '了'], [0, 1, 2])
     """
+    whole = [stretch for text in texts for stretch in stretches(text)]
+    strength_of_pairs = strengths_of_pairs(whole) if cuts.at_weak_links else {}
     numbers: dict[str, int] = {}
     sequence = array("i")
-    for text in texts:
-        for stretch in stretches(text):
-            for part in cut(stretch, longest):
-                sequence.append(numbers.setdefault(part, len(numbers)))
+    for stretch in whole:
+        for part in cuts.parts(stretch, strength_of_pairs):
+            sequence.append(numbers.setdefault(part, len(numbers)))
     return WordSequence(list(numbers), np.array(sequence, dtype=np.int32))
 
 

@@ -58,11 +58,12 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    assert [row[1] for row in rows[:16]] == [*["greedy", "MBR"] * 7, "MBR", "MBR"]
+    single = len(chinese.RECIPES)
+    assert [row[1] for row in rows[: 2 * single + 3]] == [*["greedy", "MBR"] * single, *["MBR"] * 3]
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
     # Decoded by MBR: models differ, and an ensemble is none of its members.
-    figures = [tuple(by_name[TREES[name]][convention] for convention in CONVENTIONS) for name in chinese.RECIPES]
-    figures.append(tuple(by_name[TREES[chinese.ENSEMBLE]][convention] for convention in CONVENTIONS))
+    names = [*chinese.RECIPES, *chinese.ENSEMBLES]
+    figures = [tuple(by_name[TREES[name]][convention] for convention in CONVENTIONS) for name in names]
     assert len(set(figures)) == len(figures)
     assert by_name["neural PCFG"]["paper"] == "74.26"
     file = read_sentences(chinese.SAMPLE)
@@ -108,8 +109,15 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     assert of_pruned.own_settings["model"] == models[0] | {"chart": "pruned"}
     of_bpe, of_unigram, of_both = (one.own_settings["morphemes"] for one in (longer, unigram, of_pruned))
     assert of_both == of_unigram == of_bpe | {"method": "unigram", "size": 2 * of_bpe["size"]}
-    members = scores[f"{chinese.ENSEMBLE}-seed0.json"].own_settings["members"]
-    assert members == {name: scores[f"{name}-seed0.json"].own_settings for name in chinese.MEMBERS}
+    weak, weak_unigram, weak_pruned = (
+        scores[f"{name}-seed0.json"].own_settings for name in chinese.ENSEMBLES["weak-links-ensemble"]
+    )
+    assert weak == longer.own_settings | {"times": 3, "cuts": "weak links"}
+    assert weak_unigram == weak | {"morphemes": of_unigram}
+    assert weak_pruned["model"] == weak["model"] | {"chart": "pruned"} and weak_pruned["morphemes"] == of_bpe
+    for ensemble, names in chinese.ENSEMBLES.items():
+        members = scores[f"{ensemble}-seed0.json"].own_settings["members"]
+        assert members == {name: scores[f"{name}-seed0.json"].own_settings for name in names}
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
 
@@ -122,7 +130,7 @@ def test_nothing_is_trained_twice(at_once, monkeypatch, steps_taken):
     call(monkeypatch, "--out", at_once / "chinese.json")
     assert tables_of(at_once / "chinese.json") == before
     # Scores are lost, but models are not.
-    for name in ("pruned", chinese.ENSEMBLE):
+    for name in ("pruned", *chinese.ENSEMBLES):
         (at_once / "chinese" / f"{name}-seed0.json").unlink()
     call(monkeypatch, "--quick", *shared)
     assert not steps_taken and tables_of(at_once / "chinese.json") == before
@@ -202,6 +210,8 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     gold, text = ["--test", chinese.SAMPLE], at_once / "build" / "sample.txt"
     latin = tmp_path / "latin.tsv"
     latin.write_bytes(b"na\xefve\tna\xefve\n")
+    english = tmp_path / "english.txt"
+    english.write_text("No Han characters.\n", encoding="utf-8")
     train = [text, *gold, "--folder", tmp_path / "build", "--only", "complete"]
     for arguments, message in (
         ([], "nothing has been scored yet"),
@@ -214,6 +224,8 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         (["--test", latin], "latin.tsv, line 1: byte 0xef is not UTF-8"),
         ([*train, "--seconds", "-5", "--steps", "4"], "seconds or steps above 0"),
         ([*train, "--seconds", "nan", "--steps", "4"], "seconds or steps above 0"),
+        ([*train, "--sequences", "0"], "--sequences must be at least 1"),
+        ([english, *train[1:]], "english.txt: the text has no Han characters"),
         ([*train, "--seed", "-1"], "--seed must be 0 or more"),
         ([*train, "--scores", text], "is a file: scores are kept in a folder"),
     ):
@@ -275,10 +287,10 @@ def test_a_longer_training_has_more_seconds():
     variants = chinese.variants_of(options)
     settings = chinese_models.Settings(seconds=10.0)
     limits = {name: variants[name].seconds(settings) for name in chinese.RECIPES}
-    assert limits["complete-no-overriding-longer"] == 150.0
-    assert {limits[name] for name in chinese.MEMBERS} == {110.0}
-    others = set(limits) - {"complete-no-overriding-longer", *chinese.MEMBERS}
-    assert {limits[name] for name in others} == {10.0}
+    assert limits.pop("complete-no-overriding-longer") == 150.0
+    for members, seconds in zip(chinese.ENSEMBLES.values(), (110.0, 200.0), strict=True):
+        assert {limits.pop(name) for name in members} == {seconds}
+    assert set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 
 

@@ -12,7 +12,16 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 pytest.importorskip("tokenizers")
 
 import chinese  # noqa: E402
-from han_text import GoldSentence, cut, read_sentences, running_stretches, stretches  # noqa: E402
+from han_text import (  # noqa: E402
+    Cuts,
+    GoldSentence,
+    equal_parts,
+    parts_at_weak_links,
+    read_sentences,
+    running_stretches,
+    strengths_of_pairs,
+    stretches,
+)
 from treetok import TreetokError  # noqa: E402
 from treetok.evaluate.baselines.subword import train_baseline  # noqa: E402
 from treetok.evaluate.load_tokenizer import load_tokenizer  # noqa: E402
@@ -74,17 +83,53 @@ def test_stretches():
 def test_parts_of_a_stretch(longest):
     for length in range(1, 30):
         stretch = "".join(chr(0x4E00 + at) for at in range(length))
-        parts = list(cut(stretch, longest))
+        parts = list(equal_parts(stretch, longest))
         assert "".join(parts) == stretch and len(parts) == -(-length // longest)
         lengths = [len(part) for part in parts]
         assert max(lengths) <= longest and max(lengths) - min(lengths) <= 1
 
 
+@pytest.mark.parametrize("longest", [1, 2, 5, 7])
+def test_parts_at_weak_links(longest):
+    generator = random.Random(longest)
+    for length in range(1, 40):
+        stretch = "".join(generator.choices(HAN_CHARACTERS, k=length))
+        # Some pairs are unknown, and some are as weak as others.
+        strength = {
+            a + b: generator.randrange(4) for a, b in itertools.product(HAN_CHARACTERS, repeat=2) if a <= b
+        }
+        parts = parts_at_weak_links(stretch, longest, strength)
+        assert "".join(parts) == stretch and min(map(len, parts)) >= 1 and max(map(len, parts)) <= longest
+        if length <= longest:
+            assert parts == [stretch]
+            continue
+        # The first cut is the weakest of those that leave at least a third on either side.
+        found = [
+            (strength.get(stretch[at - 1 : at + 1], 0), at)
+            for at in range(1, length)
+            if min(at, length - at) >= max(length // 3, 1)
+        ]
+        _, at = min(found)
+        halves = (stretch[:at], stretch[at:])
+        assert parts == [part for half in halves for part in parts_at_weak_links(half, longest, strength)]
+
+
+def test_strength_of_pairs_by_eye():
+    # 山 is there 4 times, 水 3 times, 火 once.
+    strength = strengths_of_pairs(["山水山水", "山", "火", "山水"])
+    assert strength == {"山水": 3 / 12, "水山": 1 / 12}
+
+
 def test_running_stretches():
     texts = ["山水，火木人。", "山水2山水", "，"]
-    sequence = running_stretches(texts, longest=2)
+    sequence = running_stretches(texts, Cuts(longest=2))
     assert [sequence.words[number] for number in sequence.numbers] == ["山水", "火木", "人", "山水", "山水"]
     assert sequence.counts() == {"山水": 3, "火木": 1, "人": 1}
+    # The same text, cut where neighbours stand together least.
+    texts = ["人山水火木", "山水，火木", "火木人"]
+    for at_weak_links, parts in ((False, ["人山", "水火", "木"]), (True, ["人", "山水", "火木"])):
+        sequence = running_stretches(texts, Cuts(2, at_weak_links))
+        assert [sequence.words[number] for number in sequence.numbers[:3]] == parts
 
 
 def test_files_of_sentences(tmp_path):
