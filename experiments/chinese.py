@@ -108,14 +108,20 @@ RECIPES = {
     "complete-no-overriding-longer": Recipe("complete", False, 15, longest=STRETCHES_OF_LONGER),
     "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
     "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
-    "complete-weak-links": Recipe("complete", False, 20, "bpe", 1, SHORT_STRETCHES, True),
-    "complete-weak-links-unigram": Recipe("complete", False, 20, "unigram", 2, SHORT_STRETCHES, True),
-    "pruned-weak-links": Recipe("pruned", False, 20, "bpe", 1, SHORT_STRETCHES, True),
+    "complete-weak-links": Recipe("complete", False, 11, "bpe", 1, SHORT_STRETCHES, True),
+    "complete-weak-links-unigram": Recipe("complete", False, 11, "unigram", 4, SHORT_STRETCHES, True),
+    "pruned-weak-links": Recipe("pruned", False, 11, "bpe", 2, SHORT_STRETCHES, True),
+    "pruned-weak-links-unigram": Recipe("pruned", False, 11, "unigram", 2, SHORT_STRETCHES, True),
 }
 # Models that are decoded together.
 ENSEMBLES = {
     "no-overriding-ensemble": ("complete-no-overriding-unigram", "pruned-no-overriding-unigram"),
-    "weak-links-ensemble": ("complete-weak-links", "complete-weak-links-unigram", "pruned-weak-links"),
+    "weak-links-ensemble": (
+        "complete-weak-links",
+        "complete-weak-links-unigram",
+        "pruned-weak-links",
+        "pruned-weak-links-unigram",
+    ),
 }
 PCFG = "pcfg"
 TREE_MODELS = (*RECIPES, *ENSEMBLES, PCFG)
@@ -175,7 +181,7 @@ def parsed_options() -> argparse.Namespace:
         "--morphemes",
         type=int,
         default=20_000,
-        help="of BPE, with characters; of Unigram, twice as many (default: 20000)",
+        help="with characters; some models have two or four times as many (default: 20000)",
     )
     parser.add_argument("--sequences", type=int, help=f"of a batch (default: by charts, {SEQUENCES})")
     parser.add_argument("--seed", type=int, default=0)

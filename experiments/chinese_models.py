@@ -241,15 +241,20 @@ class ChineseTraining:
                 return Ahead(lambda: precompile_kernels(PRESETS["fast"], self.device))
         return None
 
+    def _ready_chart_text(self, cuts: Cuts) -> ChartText:
+        """Tabulated while kernels are compiled."""
+        kernels, text = self._kernels, self.chart_text(cuts)
+        if kernels is not None:
+            kernels.wait()
+        return text
+
     def _found_morphemes(self, config: MorphemeConfig, cuts: Cuts) -> MorphemeVocabulary:
         """Found while substrings are tabulated and kernels compiled."""
-        kernels, key = self._kernels, (config, cuts)
+        key = config, cuts
         if key not in self._morphemes:
             counts = self.sequence(cuts).counts()
             self._morphemes[key] = Ahead(lambda: find_morphemes(counts, config))
-            self.chart_text(cuts)
-        if kernels is not None:
-            kernels.wait()
+            self._ready_chart_text(cuts)
         found = self._morphemes[key].result()
         if not found.longer:
             # MorphOverriding would change nothing.
@@ -292,7 +297,7 @@ class ChineseTraining:
         def train() -> Made:
             with explained_memory_errors(variant.sequences):
                 trainer = assemble_trainer(
-                    self.chart_text(cuts),
+                    self._ready_chart_text(cuts),
                     preset.model,
                     preset.training,
                     morphemes,

@@ -33,8 +33,9 @@ TREES = {
     "pruned-no-overriding": "pruned charts, without MorphOverriding",
     "pruned-no-overriding-unigram": "pruned charts, without MorphOverriding, trained longer, Unigram",
     "pruned-weak-links": "pruned charts, without MorphOverriding, cut at weak links",
+    "pruned-weak-links-unigram": "pruned charts, without MorphOverriding, cut at weak links, Unigram",
     "no-overriding-ensemble": "the two trained longer with Unigram, decoded together",
-    "weak-links-ensemble": "the three cut at weak links, decoded together",
+    "weak-links-ensemble": "the four cut at weak links, decoded together",
     "pcfg": "neural PCFG",
     "left-branching": "left-branching",
     "right-branching": "right-branching",
@@ -59,6 +60,7 @@ PAPER = {
     "pruned-no-overriding": WITHOUT_OVERRIDING,
     "pruned-no-overriding-unigram": WITHOUT_OVERRIDING,
     "pruned-weak-links": WITHOUT_OVERRIDING,
+    "pruned-weak-links-unigram": WITHOUT_OVERRIDING,
     "pcfg": "74.26",
 }
 
@@ -148,7 +150,7 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         "conventions": "all words: single characters are leaves of every tree and always found; words of 2+: words"
         " of two or more characters, of which those that are a whole stretch are its root and always found; inner"
         " words: without these, as in the paper's other columns",
-        "Unigram": "the span loss predicts the pieces of Unigram, twice as many as those of BPE",
+        "Unigram": "the span loss predicts the pieces of Unigram; those of BPE elsewhere",
         "cut at weak links": "for training, long stretches are cut between neighbours that stand together least"
         " often for how frequent they are, in their middle third; those of other models are cut into equal parts",
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
@@ -177,5 +179,7 @@ def described(scores: ModelScores) -> str:
     of_one = scores.training
     passes = of_one["stretches_seen"] / of_one["stretches_in_text"]
     said = f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"
+    if "morphemes" in of_one:
+        said += f", {of_one['morphemes']} morphemes"
     longest = scores.own_settings.get("model", {}).get("max_word_length", scores.settings["longest"])
     return said if longest == scores.settings["longest"] else f"{said} of stretches of up to {longest}"

@@ -109,12 +109,19 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     assert of_pruned.own_settings["model"] == models[0] | {"chart": "pruned"}
     of_bpe, of_unigram, of_both = (one.own_settings["morphemes"] for one in (longer, unigram, of_pruned))
     assert of_both == of_unigram == of_bpe | {"method": "unigram", "size": 2 * of_bpe["size"]}
-    weak, weak_unigram, weak_pruned = (
+    at_weak_links = [
         scores[f"{name}-seed0.json"].own_settings for name in chinese.ENSEMBLES["weak-links-ensemble"]
-    )
+    ]
+    weak = at_weak_links[0]
     assert weak == longer.own_settings | {"times": 3, "cuts": "weak links"}
-    assert weak_unigram == weak | {"morphemes": of_unigram}
-    assert weak_pruned["model"] == weak["model"] | {"chart": "pruned"} and weak_pruned["morphemes"] == of_bpe
+    assert [one["model"] for one in at_weak_links] == [models[0]] * 2 + [models[0] | {"chart": "pruned"}] * 2
+    # No two of them have the same morphemes.
+    assert [one["morphemes"] for one in at_weak_links] == [
+        of_bpe | {"method": method, "size": factor * of_bpe["size"]}
+        for method, factor in (("bpe", 1), ("unigram", 4), ("bpe", 2), ("unigram", 2))
+    ]
+    alike = ("training", "times", "cuts")
+    assert all([one[key] for key in alike] == [weak[key] for key in alike] for one in at_weak_links)
     for ensemble, names in chinese.ENSEMBLES.items():
         members = scores[f"{ensemble}-seed0.json"].own_settings["members"]
         assert members == {name: scores[f"{name}-seed0.json"].own_settings for name in names}
@@ -288,8 +295,8 @@ def test_a_longer_training_has_more_seconds():
     settings = chinese_models.Settings(seconds=10.0)
     limits = {name: variants[name].seconds(settings) for name in chinese.RECIPES}
     assert limits.pop("complete-no-overriding-longer") == 150.0
-    for members, seconds in zip(chinese.ENSEMBLES.values(), (110.0, 200.0), strict=True):
-        assert {limits.pop(name) for name in members} == {seconds}
+    members = {name for names in chinese.ENSEMBLES.values() for name in names}
+    assert {limits.pop(name) for name in members} == {110.0}
     assert set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 
