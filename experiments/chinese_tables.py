@@ -179,7 +179,7 @@ def described(scores: ModelScores) -> str:
     of_one = scores.training
     passes = of_one["stretches_seen"] / of_one["stretches_in_text"]
     said = f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"
-    if "morphemes" in of_one:
-        said += f", {of_one['morphemes']} morphemes"
     longest = scores.own_settings.get("model", {}).get("max_word_length", scores.settings["longest"])
-    return said if longest == scores.settings["longest"] else f"{said} of stretches of up to {longest}"
+    if longest != scores.settings["longest"]:
+        said += f" of stretches of up to {longest}"
+    return said + (f", {of_one['morphemes']} morphemes" if "morphemes" in of_one else "")
