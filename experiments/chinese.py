@@ -19,6 +19,7 @@ python experiments/chinese.py zh.txt.xz --dev dev.tsv --test test.tsv --only non
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -52,6 +53,8 @@ from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
 from treetok.evaluate.tree_sources import Balanced, LeftBranching, Random, RightBranching
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
+from treetok.model.data.piece_model import PieceConfig
+from treetok.model.decoding import DecodingConfig
 from treetok.model.device import chosen_device, computing_threads
 from treetok.model.presets import PRESETS
 from treetok.pipeline.count_words import fingerprint
@@ -108,21 +111,22 @@ RECIPES = {
     "complete-no-overriding-longer": Recipe("complete", False, 15, longest=STRETCHES_OF_LONGER),
     "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
     "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
-    "complete-weak-links": Recipe("complete", False, 11, "bpe", 1, SHORT_STRETCHES, True),
-    "complete-weak-links-unigram": Recipe("complete", False, 11, "unigram", 4, SHORT_STRETCHES, True),
-    "pruned-weak-links": Recipe("pruned", False, 11, "bpe", 2, SHORT_STRETCHES, True),
-    "pruned-weak-links-unigram": Recipe("pruned", False, 11, "unigram", 2, SHORT_STRETCHES, True),
+    "complete-weak-links": Recipe("complete", False, 3, "bpe", 1, SHORT_STRETCHES, True),
+    "complete-weak-links-unigram": Recipe("complete", False, 3, "unigram", 4, SHORT_STRETCHES, True),
+    "pruned-weak-links": Recipe("pruned", False, 3, "bpe", 2, SHORT_STRETCHES, True),
+    "pruned-weak-links-unigram": Recipe("pruned", False, 3, "unigram", 2, SHORT_STRETCHES, True),
 }
 # Models that are decoded together.
 ENSEMBLES = {
     "no-overriding-ensemble": ("complete-no-overriding-unigram", "pruned-no-overriding-unigram"),
-    "weak-links-ensemble": (
-        "complete-weak-links",
-        "complete-weak-links-unigram",
-        "pruned-weak-links",
-        "pruned-weak-links-unigram",
-    ),
+    "weak-links-ensemble": ("complete-weak-links", "complete-weak-links-unigram"),
+    "weak-links-pieces": ("complete-weak-links", "complete-weak-links-unigram"),
 }
+# Those with a language model of pieces, how many times --morphemes it has, and temperatures that were chosen on the
+# development sentences. Counts are taken as they are: stretches are not words, and few are frequent.
+WITH_PIECES = ("weak-links-pieces",)
+PIECES_FACTOR, PIECES_COUNT_POWER = 4, 1.0
+DECODING_WITH_PIECES = DecodingConfig(temperature=1.5, piece_temperature=2.5)
 PCFG = "pcfg"
 TREE_MODELS = (*RECIPES, *ENSEMBLES, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
@@ -251,6 +255,9 @@ def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
         name: EnsembleVariant({member: models[member] for member in members})
         for name, members in ENSEMBLES.items()
     }
+    pieces = PieceConfig(PIECES_FACTOR * options.morphemes, PIECES_COUNT_POWER)
+    for name in WITH_PIECES:
+        ensembles[name] = dataclasses.replace(ensembles[name], pieces=pieces, decoding=DECODING_WITH_PIECES)
     grammar = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()
     return {**models, **ensembles, PCFG: grammar}
 

@@ -30,7 +30,8 @@ from treetok.corpus.counting import texts_of
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes
-from treetok.model.decoding import CompositionTrees
+from treetok.model.data.piece_model import PieceConfig, PieceModel
+from treetok.model.decoding import CompositionTrees, DecodingConfig
 from treetok.model.device import computing_threads, explained_memory_errors, free_memory
 from treetok.model.ensemble import EnsembleMember
 from treetok.model.presets import PRESETS, Preset
@@ -40,6 +41,7 @@ from treetok.model.training.trainer import Trainer, TrainingConfig
 from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import BYTES, JSON
 from treetok.pipeline.ensemble import figures_of, member_of, restore
+from treetok.pipeline.find_pieces import piece_model
 from treetok.pipeline.run_directory import Made
 from treetok.progress import Progress
 from treetok.sources import TreeSource
@@ -144,12 +146,20 @@ class CompositionVariant:
 
 @dataclass(frozen=True)
 class EnsembleVariant:
-    """Composition models, by name, that are decoded together; trained if they are not in the folder yet."""
+    """Composition models, by name, that are decoded together; trained if they are not in the folder yet.
+
+    pieces: of a language model of pieces that is decoded together with them, if its size is not 0.
+    """
 
     members: dict[str, CompositionVariant]
+    pieces: PieceConfig = field(default_factory=PieceConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def own_settings(self, settings: Settings) -> dict[str, Any]:
-        return {"members": {name: member.own_settings(settings) for name, member in self.members.items()}}
+        described = {"members": {name: member.own_settings(settings) for name, member in self.members.items()}}
+        if self.pieces.size:
+            described |= {"pieces": dataclasses.asdict(self.pieces), "decoding": dataclasses.asdict(self.decoding)}
+        return described
 
 
 @dataclass(frozen=True)
@@ -203,7 +213,7 @@ class ChineseTraining:
         if isinstance(variant, GrammarVariant):
             return self._train_grammar(name, variant)
         if isinstance(variant, EnsembleVariant):
-            return self._train_ensemble(variant)
+            return self._train_ensemble(name, variant)
         return self._train_composition(name, variant)
 
     # ---- the text
@@ -266,27 +276,38 @@ class ChineseTraining:
 
     # ---- composition models
 
+    def _identity(self, variant: CompositionVariant | EnsembleVariant) -> dict[str, Any]:
+        return {
+            "text": self.text_sha256,
+            "settings": dataclasses.asdict(self.settings),
+            "own_settings": variant.own_settings(self.settings),
+        }
+
     def _train_composition(self, name: str, variant: CompositionVariant) -> TrainedModel:
         member, figures = self._member(name, variant)
         trees = single_model_trees(member, self.device, variant.model_preset(self.settings).model)
         return TrainedModel(trees, figures)
 
-    def _train_ensemble(self, variant: EnsembleVariant) -> TrainedModel:
+    def _train_ensemble(self, name: str, variant: EnsembleVariant) -> TrainedModel:
         members = [self._member(name, member)[0] for name, member in variant.members.items()]
         (overriding,) = {member.morph_overriding for member in variant.members.values()}
-        trees = CompositionTrees(members, self.device, overriding)
+        pieces = self._pieces(name, variant) if variant.pieces.size else None
+        trees = CompositionTrees(members, self.device, overriding, variant.decoding, pieces)
         return TrainedModel({MBR_TREES: trees}, {"device": device_name(self.device)})
+
+    def _pieces(self, name: str, variant: EnsembleVariant) -> PieceModel | None:
+        """The language model of pieces, of the stretches that the members were trained on."""
+        (cuts,) = {member.cuts(self.settings) for member in variant.members.values()}
+        member = next(iter(variant.members.values()))
+        preset = dataclasses.replace(member.model_preset(self.settings), pieces=variant.pieces)
+        run = continued_run(self.folder / name, self._identity(variant))
+        return piece_model(preset, lambda: self.sequence(cuts), {}, run, self.progress)[0]
 
     def _member(self, name: str, variant: CompositionVariant) -> tuple[EnsembleMember, dict[str, Any]]:
         """A model, trained now or earlier, and the figures of its training."""
         preset = variant.model_preset(self.settings)
         cuts = variant.cuts(self.settings)
-        identity = {
-            "text": self.text_sha256,
-            "settings": dataclasses.asdict(self.settings),
-            "own_settings": variant.own_settings(self.settings),
-        }
-        run = continued_run(self.folder / name, identity)
+        run = continued_run(self.folder / name, self._identity(variant))
 
         def find() -> Made:
             found = self._found_morphemes(variant.morphemes, cuts)

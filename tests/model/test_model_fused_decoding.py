@@ -187,8 +187,9 @@ def value_of_trees(of_span, start, width):
         (MEMBERS, 30, DecodingConfig(), None),
         (MEMBERS, 10**9, DecodingConfig(), None),
         (MEMBERS[:1], 10**9, DecodingConfig(own_morpheme=True, temperature=1.0), PIECES),
+        (MEMBERS, 10**9, DecodingConfig(piece_temperature=4.0), PIECES),
     ],
-    ids=["in small batches", "two models", "one model and pieces"],
+    ids=["in small batches", "two models", "one model and pieces", "pieces at another temperature"],
 )
 def test_trees_are_those_of_the_plain_modules(members, splits_per_batch, decoding, pieces, monkeypatch):
     monkeypatch.setattr(fused_decoding, "SPLITS_PER_BATCH", splits_per_batch)

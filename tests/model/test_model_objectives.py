@@ -183,7 +183,9 @@ def all_trees(start, end):
 @pytest.mark.parametrize("seed", range(6))
 @torch.no_grad()
 def test_trees_have_the_most_probable_spans_of_all_trees(seed):
-    reading = DecodingConfig(own_morpheme=seed % 2 == 0, temperature=1 + seed / 4)
+    reading = DecodingConfig(
+        own_morpheme=seed % 2 == 0, temperature=1 + seed / 4, piece_temperature=0.5 + seed / 2
+    )
     # In every third case two models, whose probabilities are multiplied.
     made = [make(other, ObjectiveConfig()) for other in ((seed, seed + 10) if seed % 3 == 0 else (seed,))]
     members = [EnsembleMember(learner.composition, morphemes) for _, _, learner, _, morphemes in made]
@@ -201,7 +203,7 @@ def test_trees_have_the_most_probable_spans_of_all_trees(seed):
         if number == len(members):
             halves = [(string[:k], string[k:]) for k in range(1, len(string))]
             scores = [log_string(pieces, left) + log_string(pieces, right) for left, right in halves]
-            return torch.tensor(scores).double().softmax(0).tolist()
+            return (torch.tensor(scores).double() / reading.piece_temperature).softmax(0).tolist()
         member, recursive = members[number], recursive_of[number]
         embedding = member.composition.embedding.weight
         own = embedding[member.morphemes.id(string) if reading.own_morpheme else 0][None]

@@ -58,6 +58,7 @@ class DecodingConfig:
     own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
         parts, so their scores mean little.
     temperature: the scores of composition models are divided by it before the softmax.
+    piece_temperature: the same for the scores of pieces.
     max_word_length: longer words get the parser's trees. It may exceed that of training, since longer strings are
         composed like shorter ones; the work grows with its cube.
     """
@@ -65,11 +66,13 @@ class DecodingConfig:
     mbr: bool = True
     own_morpheme: bool = False
     temperature: float = 2.0
+    piece_temperature: float = 1.0
     max_word_length: int = 32
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise TreetokError(f"temperature must be above 0, not {self.temperature!r}")
+        for name in ("temperature", "piece_temperature"):
+            if not getattr(self, name) > 0:
+                raise TreetokError(f"{name} must be above 0, not {getattr(self, name)!r}")
         if self.max_word_length < SHORTEST_WORD:
             raise TreetokError(
                 f"decoding.max_word_length must be at least {SHORTEST_WORD}, not {self.max_word_length!r}"
@@ -244,7 +247,7 @@ class CompositionTrees:
         of_members = [(scores, self.decoding.temperature) for scores in scores_of_members]
         if self.pieces is not None:
             log_pieces = torch.from_numpy(self.pieces.log_probabilities(table.strings(words))).to(self.device)
-            of_members.append((piece_split_scores(log_pieces, plan), 1.0))
+            of_members.append((piece_split_scores(log_pieces, plan), self.decoding.piece_temperature))
         trees: list[npt.NDArray[np.float32]] = []
         for n in range(1, table.widest + 1):
             of_length = np.flatnonzero(table.lengths == n)

@@ -106,7 +106,8 @@ class FusedTrees:
             add_log_probabilities(substrings, score_P, self.decoding.temperature, LEAST_PROBABILITY, of_span_S)
         if self._pieces is not None:
             score_P = self._pieces.split_scores(words, substrings)
-            add_log_probabilities(substrings, score_P, 1.0, LEAST_PROBABILITY, of_span_S)
+            temperature = self.decoding.piece_temperature
+            add_log_probabilities(substrings, score_P, temperature, LEAST_PROBABILITY, of_span_S)
         return best_trees(substrings, of_span_S)
 
 

@@ -77,7 +77,7 @@ def setting_names(config: Any, before: str = "") -> list[str]:
     """
     >>> from treetok.model.decoding import DecodingConfig
     >>> setting_names(DecodingConfig())
-    ['mbr', 'own_morpheme', 'temperature', 'max_word_length']
+    ['mbr', 'own_morpheme', 'temperature', 'piece_temperature', 'max_word_length']
     """
     names = []
     for name in get_type_hints(type(config)):
