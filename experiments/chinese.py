@@ -122,8 +122,8 @@ ENSEMBLES = {
     "weak-links-ensemble": ("complete-weak-links", "complete-weak-links-unigram"),
     "weak-links-pieces": ("complete-weak-links", "complete-weak-links-unigram"),
 }
-# Those with a language model of pieces, how many times --morphemes it has, and temperatures that were chosen on the
-# development sentences. Counts are taken as they are: stretches are not words, and few are frequent.
+# Those with a language model of pieces, how many times --morphemes it has, and temperatures that were chosen on
+# the development sentences. Counts are taken as they are: stretches are not words, and few are frequent.
 WITH_PIECES = ("weak-links-pieces",)
 PIECES_FACTOR, PIECES_COUNT_POWER = 4, 1.0
 DECODING_WITH_PIECES = DecodingConfig(temperature=1.5, piece_temperature=2.5)

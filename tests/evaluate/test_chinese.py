@@ -58,8 +58,8 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    single = len(chinese.RECIPES)
-    assert [row[1] for row in rows[: 2 * single + 3]] == [*["greedy", "MBR"] * single, *["MBR"] * 3]
+    decodings = [*["greedy", "MBR"] * len(chinese.RECIPES), *["MBR"] * (len(chinese.ENSEMBLES) + 1)]
+    assert [row[1] for row in rows[: len(decodings)]] == decodings
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
     # Decoded by MBR: models differ, and an ensemble is none of its members.
     names = [*chinese.RECIPES, *chinese.ENSEMBLES]
@@ -109,10 +109,9 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     assert of_pruned.own_settings["model"] == models[0] | {"chart": "pruned"}
     of_bpe, of_unigram, of_both = (one.own_settings["morphemes"] for one in (longer, unigram, of_pruned))
     assert of_both == of_unigram == of_bpe | {"method": "unigram", "size": 2 * of_bpe["size"]}
-    at_weak_links = [
-        scores[f"{name}-seed0.json"].own_settings for name in chinese.ENSEMBLES["weak-links-ensemble"]
-    ]
-    weak = at_weak_links[0]
+    names = [name for name in chinese.RECIPES if "weak-links" in name]
+    at_weak_links = [scores[f"{name}-seed0.json"].own_settings for name in names]
+    weak, weak_unigram = at_weak_links[:2]
     assert weak == longer.own_settings | {"times": 3, "cuts": "weak links"}
     assert [one["model"] for one in at_weak_links] == [models[0]] * 2 + [models[0] | {"chart": "pruned"}] * 2
     # No two of them have the same morphemes.
@@ -123,8 +122,13 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     alike = ("training", "times", "cuts")
     assert all([one[key] for key in alike] == [weak[key] for key in alike] for one in at_weak_links)
     for ensemble, names in chinese.ENSEMBLES.items():
-        members = scores[f"{ensemble}-seed0.json"].own_settings["members"]
-        assert members == {name: scores[f"{name}-seed0.json"].own_settings for name in names}
+        own = scores[f"{ensemble}-seed0.json"].own_settings
+        assert own["members"] == {name: scores[f"{name}-seed0.json"].own_settings for name in names}
+        if ensemble in chinese.WITH_PIECES:
+            assert own["pieces"]["size"] == weak_unigram["morphemes"]["size"]
+            assert own["decoding"] == dataclasses.asdict(chinese.DECODING_WITH_PIECES)
+        else:
+            assert set(own) == {"members"}
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
 
 
@@ -295,8 +299,8 @@ def test_a_longer_training_has_more_seconds():
     settings = chinese_models.Settings(seconds=10.0)
     limits = {name: variants[name].seconds(settings) for name in chinese.RECIPES}
     assert limits.pop("complete-no-overriding-longer") == 150.0
-    members = {name for names in chinese.ENSEMBLES.values() for name in names}
-    assert {limits.pop(name) for name in members} == {110.0}
+    assert {limits.pop(name) for name in chinese.ENSEMBLES["no-overriding-ensemble"]} == {110.0}
+    assert {limits.pop(name) for name in list(limits) if "weak-links" in name} == {30.0}
     assert set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 

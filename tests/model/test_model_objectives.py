@@ -240,6 +240,13 @@ def test_trees_have_the_most_probable_spans_of_all_trees(seed):
         assert found == pytest.approx(most, abs=1e-4)
 
 
+@pytest.mark.parametrize("name", ["temperature", "piece_temperature"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
+def test_temperatures_are_above_0(name, value):
+    with pytest.raises(TreetokError, match=f"{name} must be above 0, not {value!r}"):
+        DecodingConfig(**{name: value})
+
+
 def test_trees_as_in_the_paper_come_from_one_model():
     *_, learner, _, morphemes = make(0, ObjectiveConfig())
     members = [EnsembleMember(learner.composition, morphemes)] * 2
