@@ -157,6 +157,13 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
         " has no figure there",
     }
+    for of_one in trees:
+        if "pieces" in of_one.own_settings:
+            pieces, decoding = of_one.own_settings["pieces"], of_one.own_settings["decoding"]
+            notes["language model of pieces"] = (
+                f"{pieces['size']} pieces of Unigram; temperatures {decoding['temperature']} of models and"
+                f" {decoding['piece_temperature']} of pieces, chosen on the development sentences"
+            )
     trained = [of_one for of_one in in_order(trees, TREES) if "steps" in of_one.training]
     if trained:
         first = trained[0]

@@ -82,6 +82,9 @@ def test_tables(at_once):
     characters = sum(len(sentence.text) for sentence in file.sentences)
     assert between[0]["characters/token"] == f"{characters / len(tokens):.3f}" < "0.6"
     notes = json.loads((at_once / "chinese.json").read_text(encoding="utf-8"))["notes"]
+    assert notes["language model of pieces"].startswith(
+        "1600 pieces of Unigram; temperatures 1.5 of models and 2.5"
+    )
     assert "pruned charts" in notes["training"] and "passes" in notes["training"] and notes["device"] == "CPU"
 
 
