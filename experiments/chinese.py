@@ -1,11 +1,12 @@
 """The paper's Chinese column: do the trees of clauses have its words as spans?
 
 Composition models with and without MorphOverriding, with complete and with pruned charts, and the neural PCFG are
-trained on the stretches of Han characters of a text, each for --seconds, and some, without MorphOverriding, for 15
-or 11 times as long, in smaller batches and on shorter stretches; two of these are decoded together, too. Trees are
-scored by the words of sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok
-models (--model) made by `treetok train TEXT --profile lossless`, and baselines trained on the same text
-(--against). Choices are made on --dev; the table is that of --test.
+trained on the stretches of Han characters of a text, each for --seconds. Some, without MorphOverriding, are
+trained 3 to 15 times as long, in smaller batches and on shorter stretches, some of which are cut at weak links;
+pairs of these are decoded together, too, once with a language model of pieces. Trees are scored by the words of
+sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok models (--model) made by
+`treetok train TEXT --profile lossless`, and baselines trained on the same text (--against). Choices are made on
+--dev; the table is that of --test.
 
 The scores of every model are kept beside --out and models in --folder, so that the command can be stopped and
 repeated, and models can be added. Without a text, tables are made of the scores that are there.
@@ -46,7 +47,7 @@ from neural_pcfg.grammar import GrammarConfig
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
-from treetok.evaluate.baselines import DEFAULT_VOCAB_SIZE
+from treetok.evaluate.baselines import DEFAULT_VOCAB_SIZE, TRAINABLE
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
 from treetok.evaluate.lineup import build_lineup
 from treetok.evaluate.load_tokenizer import load_tokenizers
@@ -213,6 +214,9 @@ def parsed_options() -> argparse.Namespace:
         raise TreetokError("models are kept in a folder while they are trained: --folder FOLDER")
     if options.dev and options.test and name_of(options.dev) == name_of(options.test):
         raise TreetokError("--dev and --test have the same name, by which they are told apart")
+    for name in filter(None, options.against.split(",")):
+        if name not in TRAINABLE:
+            raise TreetokError(f"unknown baseline {name!r} in --against: choose {', '.join(TRAINABLE)}")
     if options.against and not options.text:
         raise TreetokError("baselines need a text to be trained on")
     if (options.text or options.model) and not (options.dev or options.test):

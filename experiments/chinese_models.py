@@ -291,9 +291,12 @@ class ChineseTraining:
     def _train_ensemble(self, name: str, variant: EnsembleVariant) -> TrainedModel:
         members = [self._member(name, member)[0] for name, member in variant.members.items()]
         (overriding,) = {member.morph_overriding for member in variant.members.values()}
+        figures: dict[str, Any] = {"device": device_name(self.device)}
         pieces = self._pieces(name, variant) if variant.pieces.size else None
+        if pieces is not None:
+            figures["pieces"] = len(pieces.pieces)
         trees = CompositionTrees(members, self.device, overriding, variant.decoding, pieces)
-        return TrainedModel({MBR_TREES: trees}, {"device": device_name(self.device)})
+        return TrainedModel({MBR_TREES: trees}, figures)
 
     def _pieces(self, name: str, variant: EnsembleVariant) -> PieceModel | None:
         """The language model of pieces, of the stretches that the members were trained on."""

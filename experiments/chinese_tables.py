@@ -36,7 +36,7 @@ TREES = {
     "pruned-weak-links-unigram": "pruned charts, without MorphOverriding, cut at weak links, Unigram",
     "no-overriding-ensemble": "the two trained longer with Unigram, decoded together",
     "weak-links-ensemble": "the two with complete charts cut at weak links, decoded together",
-    "weak-links-pieces": "these two and a language model of pieces, decoded together",
+    "weak-links-pieces": "the two with complete charts cut at weak links and pieces, decoded together",
     "pcfg": "neural PCFG",
     "left-branching": "left-branching",
     "right-branching": "right-branching",
@@ -54,6 +54,7 @@ OTHER_TOKENIZERS = {
 # MorphOverriding has pruned charts.
 WITHOUT_OVERRIDING = "99.24"
 PAPER = {
+    "complete-no-overriding": WITHOUT_OVERRIDING,
     "complete-no-overriding-longer": WITHOUT_OVERRIDING,
     "complete-no-overriding-unigram": WITHOUT_OVERRIDING,
     "complete-weak-links": WITHOUT_OVERRIDING,
@@ -159,21 +160,24 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
     }
     for of_one in trees:
         if "pieces" in of_one.own_settings:
-            pieces, decoding = of_one.own_settings["pieces"], of_one.own_settings["decoding"]
-            notes["language model of pieces"] = (
-                f"{pieces['size']} pieces of Unigram; temperatures {decoding['temperature']} of models and"
-                f" {decoding['piece_temperature']} of pieces, chosen on the development sentences"
+            decoding = of_one.own_settings["decoding"]
+            notes["pieces"] = (
+                f"a language model of {of_one.training['pieces']} pieces of Unigram; temperatures"
+                f" {decoding['temperature']} of models and {decoding['piece_temperature']} of pieces, which were"
+                " chosen on the sentences of ud_gsdsimp_dev"
             )
     trained = [of_one for of_one in in_order(trees, TREES) if "steps" in of_one.training]
     if trained:
         first = trained[0]
         notes |= {
-            "text": f"{first.training['stretches_in_text']} stretches of up to {first.settings['longest']}"
+            "text": f"{first.training['stretches_in_text']} stretches of up to {longest_stretch(first)}"
             f" characters, SHA-256 {first.settings['text'][:16]}",
             "training": "; ".join(map(described, trained)),
-            "device": ", ".join(sorted({of_one.training["device"] for of_one in trained})),
-            "versions": ", ".join(f"{name} {version}" for name, version in first.versions.items()),
+            "device": ", ".join(sorted({of_one.training["device"] for of_one in trained})) + ", of training",
         }
+    versions = {", ".join(f"{name} {version}" for name, version in one.versions.items()) for one in trees}
+    if versions:
+        notes["versions"] = "; ".join(sorted(versions))
     if tokens:
         notes["tokens"] = (
             f"profile lossless, which cuts stretches after every 8 characters. {BETWEEN_HAN}: boundaries inside"
@@ -187,7 +191,12 @@ def described(scores: ModelScores) -> str:
     of_one = scores.training
     passes = of_one["stretches_seen"] / of_one["stretches_in_text"]
     said = f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"
-    longest = scores.own_settings.get("model", {}).get("max_word_length", scores.settings["longest"])
-    if longest != scores.settings["longest"]:
-        said += f" of stretches of up to {longest}"
+    if longest_stretch(scores) != scores.settings["longest"]:
+        said += f" of stretches of up to {longest_stretch(scores)}"
     return said + (f", {of_one['morphemes']} morphemes" if "morphemes" in of_one else "")
+
+
+def longest_stretch(scores: ModelScores) -> int:
+    """That a model was trained on."""
+    longest: int = scores.own_settings.get("model", {}).get("max_word_length", scores.settings["longest"])
+    return longest

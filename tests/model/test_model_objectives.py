@@ -241,9 +241,9 @@ def test_trees_have_the_most_probable_spans_of_all_trees(seed):
 
 
 @pytest.mark.parametrize("name", ["temperature", "piece_temperature"])
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
-def test_temperatures_are_above_0(name, value):
-    with pytest.raises(TreetokError, match=f"{name} must be above 0, not {value!r}"):
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e-300, math.inf, math.nan])
+def test_temperatures_have_limits(name, value):
+    with pytest.raises(TreetokError, match=f"decoding.{name} must be from 0.001 to 1000, not {value!r}"):
         DecodingConfig(**{name: value})
 
 

@@ -45,6 +45,8 @@ from treetok.span_table import spans_before_width, walk_trees
 LETTERS_PER_BATCH = {"cpu": 40_000, "cuda": 160_000}
 # Added to the probability of a span before the logarithm, so that no single model can rule a span out for good.
 LEAST_PROBABILITY = 0.001
+# Outside of these, scores divided by a temperature leave the range of 32-bit numbers, or all trees are equal.
+LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.001, 1000.0
 # On a CPU, what is computed for this many pairs of halves fits into its cache.
 PAIRS_AT_ONCE = 2048
 
@@ -58,7 +60,8 @@ class DecodingConfig:
     own_morpheme: whether a span's own embedding is used when it is split. A span that has one does not need its
         parts, so their scores mean little.
     temperature: the scores of composition models are divided by it before the softmax.
-    piece_temperature: the same for the scores of pieces.
+    piece_temperature: the same for the scores of the language model of pieces: the higher, the less it counts
+        where it is sure of itself.
     max_word_length: longer words get the parser's trees. It may exceed that of training, since longer strings are
         composed like shorter ones; the work grows with its cube.
     """
@@ -71,8 +74,11 @@ class DecodingConfig:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "piece_temperature"):
-            if not getattr(self, name) > 0:
-                raise TreetokError(f"{name} must be above 0, not {getattr(self, name)!r}")
+            if not LOWEST_TEMPERATURE <= getattr(self, name) <= HIGHEST_TEMPERATURE:
+                raise TreetokError(
+                    f"decoding.{name} must be from {LOWEST_TEMPERATURE} to {HIGHEST_TEMPERATURE:.0f},"
+                    f" not {getattr(self, name)!r}"
+                )
         if self.max_word_length < SHORTEST_WORD:
             raise TreetokError(
                 f"decoding.max_word_length must be at least {SHORTEST_WORD}, not {self.max_word_length!r}"
