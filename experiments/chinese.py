@@ -112,16 +112,19 @@ RECIPES = {
     "complete-no-overriding-longer": Recipe("complete", False, 15, longest=STRETCHES_OF_LONGER),
     "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
     "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
-    "complete-weak-links": Recipe("complete", False, 3, "bpe", 1, SHORT_STRETCHES, True),
-    "complete-weak-links-unigram": Recipe("complete", False, 3, "unigram", 4, SHORT_STRETCHES, True),
+    "complete-weak-links": Recipe("complete", False, 6, "bpe", 1, SHORT_STRETCHES, True),
+    "complete-weak-links-bpe-x3": Recipe("complete", False, 6, "bpe", 3, SHORT_STRETCHES, True),
+    "complete-weak-links-unigram-x2": Recipe("complete", False, 6, "unigram", 2, SHORT_STRETCHES, True),
+    "complete-weak-links-unigram-x4": Recipe("complete", False, 6, "unigram", 4, SHORT_STRETCHES, True),
     "pruned-weak-links": Recipe("pruned", False, 3, "bpe", 2, SHORT_STRETCHES, True),
     "pruned-weak-links-unigram": Recipe("pruned", False, 3, "unigram", 2, SHORT_STRETCHES, True),
 }
 # Models that are decoded together.
+AT_WEAK_LINKS = tuple(name for name in RECIPES if name.startswith("complete-weak-links"))
 ENSEMBLES = {
     "no-overriding-ensemble": ("complete-no-overriding-unigram", "pruned-no-overriding-unigram"),
-    "weak-links-ensemble": ("complete-weak-links", "complete-weak-links-unigram"),
-    "weak-links-pieces": ("complete-weak-links", "complete-weak-links-unigram"),
+    "weak-links-ensemble": AT_WEAK_LINKS,
+    "weak-links-pieces": AT_WEAK_LINKS,
 }
 # Those with a language model of pieces, how many times --morphemes it has, and temperatures that were chosen on
 # the development sentences. Counts are taken as they are: stretches are not words, and few are frequent.
@@ -186,7 +189,7 @@ def parsed_options() -> argparse.Namespace:
         "--morphemes",
         type=int,
         default=20_000,
-        help="with characters; some models have two or four times as many (default: 20000)",
+        help="with characters; some models have two to four times as many (default: 20000)",
     )
     parser.add_argument("--sequences", type=int, help=f"of a batch (default: by charts, {SEQUENCES})")
     parser.add_argument("--seed", type=int, default=0)
