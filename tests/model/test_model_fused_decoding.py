@@ -198,9 +198,9 @@ def test_trees_are_those_of_the_plain_modules(members, splits_per_batch, decodin
     assert [tree.tolist() for tree in fused] == [tree.tolist() for tree in plain]
 
 
-@pytest.mark.parametrize("new_pieces", [0.0, 0.1])
-def test_scores_of_pieces_are_those_of_the_plain_model(new_pieces):
-    model = PieceModel(PIECES.pieces, PIECES.ngrams, new_pieces)
+@pytest.mark.parametrize(("new_pieces", "shortest"), [(0.0, 3), (0.1, 1), (0.1, 2), (0.1, 3), (0.1, 99)])
+def test_scores_of_pieces_are_those_of_the_plain_model(new_pieces, shortest):
+    model = PieceModel(PIECES.pieces, PIECES.ngrams, new_pieces, shortest)
     substrings, table = BatchSubstrings.of_words(WORDS, DEVICE), tabulate_substrings(WORDS)
     fused = PieceIndex(model, DEVICE)
     strings = [string_of(substrings, WORDS, number) for number in range(len(substrings))]

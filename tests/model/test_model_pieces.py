@@ -41,7 +41,8 @@ def random_model(seed):
     words = {"".join(generator.choices("abcd", k=generator.randint(1, 7))) for _ in range(8)}
     ngrams = find_pieces(dict.fromkeys(words, 1), PieceConfig(1)).ngrams
     pieces = {string: -generator.uniform(1, 6) for string in strings}
-    return PieceModel(pieces, ngrams, generator.choice([0.0, 0.05, 0.5])), sorted(words)
+    share, shortest = generator.choice([0.0, 0.05, 0.5]), generator.choice([1, 2, 3])
+    return PieceModel(pieces, ngrams, share, shortest), sorted(words)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -78,6 +79,23 @@ def test_a_piece_is_known_or_new():
     assert both == pytest.approx(np.logaddexp(known - 2, expected[1]), rel=1e-5)
 
 
+def test_new_pieces_have_a_shortest_length():
+    strings = ["b", "ba", "baa"]
+    for shortest in (1, 2, 3, 4):
+        model = find_pieces({"aab": 1}, PieceConfig(1, new_pieces=0.1, shortest_new_piece=shortest))
+        assert not model.pieces
+        spelled = np.cumsum([model.log_last_letter(ngram) for ngram in strings])
+        known = [math.log(0.9) - 20, -math.inf, -math.inf]
+        new = [
+            log_letters + math.log(0.1) if len(string) >= shortest else -math.inf
+            for string, log_letters in zip(strings, spelled, strict=True)
+        ]
+        assert model.log_probabilities(strings).tolist() == pytest.approx(np.logaddexp(known, new), rel=1e-5)
+        # From its file.
+        again = PieceModel(**json.loads(json.dumps(model.as_json())))
+        assert again.log_probabilities(strings).tolist() == model.log_probabilities(strings).tolist()
+
+
 def test_letters_are_a_probability_distribution():
     model = find_pieces(COUNTS, PieceConfig(30))
     characters = sorted(set("".join(COUNTS)))
@@ -102,7 +120,9 @@ def test_pieces_of_any_text():
             assert np.isfinite(model.log_probabilities(["a", "漢", "abc", "abcdefgh"])[[0, 1, 2, 3]]).all()
 
 
-@pytest.mark.parametrize("settings", [{"size": -1}, {"new_pieces": 1.0}, {"new_pieces": -0.1}])
+@pytest.mark.parametrize(
+    "settings", [{"size": -1}, {"new_pieces": 1.0}, {"new_pieces": -0.1}, {"shortest_new_piece": 0}]
+)
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(TreetokError):
         PieceConfig(**settings)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from treetok.model.charts.batch_substrings import BatchSubstrings, StringIndex
 from treetok.model.charts.span_index import to_device
-from treetok.model.data.piece_model import ORDER, SHORTEST_NEW_PIECE, UNKNOWN_CHARACTER, PieceModel
+from treetok.model.data.piece_model import ORDER, UNKNOWN_CHARACTER, PieceModel
 
 
 class PieceIndex:
@@ -50,7 +50,7 @@ class PieceIndex:
         log_U[:characters].masked_fill_(place_U[:characters] < 0, UNKNOWN_CHARACTER)
         if share:
             log_U = log_U + math.log1p(-share)
-            new = substrings.width_starts[min(SHORTEST_NEW_PIECE - 1, substrings.widest)]
+            new = substrings.width_starts[min(self.model.shortest_new_piece - 1, substrings.widest)]
             log_U[new:] = torch.logaddexp(log_U[new:], self._spelled(words, substrings)[new:] + math.log(share))
         return log_U
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from treetok.corpus.characters import characters_by_count
 from treetok.corpus.subword_trainers import train_subwords
 from treetok.errors import TreetokError
-from treetok.model.config import check_count_power
+from treetok.model.config import check_at_least_one, check_count_power
 from treetok.model.data.morpheme_vocabulary import dampened_counts
 from treetok.model.data.piece_estimation import log_probabilities_of
 
@@ -27,7 +27,6 @@ from treetok.model.data.piece_estimation import log_probabilities_of
 ORDER = 3
 # Interpolation with the shorter context: it counts as much as this many letters.
 PRIOR_LETTERS = 10.0
-SHORTEST_NEW_PIECE = 3
 # A character in no piece.
 UNKNOWN_CHARACTER = -20.0
 
@@ -38,11 +37,14 @@ class PieceConfig:
     size: the number of pieces, characters included; 0 for no such model.
     count_power: word counts are raised to this power before Unigram is trained.
     new_pieces: the share of pieces that are none of the known ones.
+    shortest_new_piece: the shortest of these. New words of two letters are rare, but where a character is a
+        syllable, as in Chinese, most new words have two.
     """
 
     size: int = 0
     count_power: float = 0.25
     new_pieces: float = 0.05
+    shortest_new_piece: int = 3
 
     def __post_init__(self) -> None:
         if self.size < 0:
@@ -50,6 +52,7 @@ class PieceConfig:
         check_count_power(self.count_power)
         if not 0 <= self.new_pieces < 1:
             raise TreetokError(f"new_pieces must be at least 0 and below 1, not {self.new_pieces}")
+        check_at_least_one(self, "shortest_new_piece")
 
 
 class PieceModel:
@@ -63,8 +66,15 @@ class PieceModel:
     [-1.5, -2.0, -inf, -20.0]
     """
 
-    def __init__(self, pieces: Mapping[str, float], ngrams: Mapping[str, int], new_pieces: float) -> None:
-        self.pieces, self.ngrams, self.new_pieces = dict(pieces), dict(ngrams), new_pieces
+    def __init__(
+        self,
+        pieces: Mapping[str, float],
+        ngrams: Mapping[str, int],
+        new_pieces: float,
+        shortest_new_piece: int = PieceConfig.shortest_new_piece,
+    ) -> None:
+        self.pieces, self.ngrams = dict(pieces), dict(ngrams)
+        self.new_pieces, self.shortest_new_piece = new_pieces, shortest_new_piece
         self._followers: Counter[str] = Counter()
         for ngram, count in self.ngrams.items():
             self._followers[ngram[:-1]] += count
@@ -81,7 +91,7 @@ class PieceModel:
         if not self.new_pieces:
             return known
         known += math.log1p(-self.new_pieces)
-        if len(string) < SHORTEST_NEW_PIECE:
+        if len(string) < self.shortest_new_piece:
             return known
         return float(np.logaddexp(known, math.log(self.new_pieces) + spelled))
 
@@ -109,7 +119,12 @@ class PieceModel:
         return self._log_letters[ngram]
 
     def as_json(self) -> dict[str, Any]:
-        return {"pieces": self.pieces, "ngrams": self.ngrams, "new_pieces": self.new_pieces}
+        return {
+            "pieces": self.pieces,
+            "ngrams": self.ngrams,
+            "new_pieces": self.new_pieces,
+            "shortest_new_piece": self.shortest_new_piece,
+        }
 
 
 def find_pieces(word_counts: Mapping[str, int], config: PieceConfig) -> PieceModel:
@@ -127,4 +142,4 @@ def find_pieces(word_counts: Mapping[str, int], config: PieceConfig) -> PieceMod
         for end in range(1, len(word) + 1)
         for width in range(1, min(ORDER, end) + 1)
     )
-    return PieceModel(pieces, dict(sorted(ngrams.items())), config.new_pieces)
+    return PieceModel(pieces, dict(sorted(ngrams.items())), config.new_pieces, config.shortest_new_piece)
