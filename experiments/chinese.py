@@ -3,7 +3,7 @@
 Composition models with and without MorphOverriding, with complete and with pruned charts, and the neural PCFG are
 trained on the stretches of Han characters of a text, each for --seconds. Some, without MorphOverriding, are
 trained 3 to 15 times as long, in smaller batches and on shorter stretches, some of which are cut at weak links;
-pairs of these are decoded together, too, once with a language model of pieces. Trees are scored by the words of
+several of these are decoded together, too, once with a language model of pieces. Trees are scored by the words of
 sentences (lines "sentence TAB words"), beside trivial trees. Then tokenizers: TreeTok models (--model) made by
 `treetok train TEXT --profile lossless`, and baselines trained on the same text (--against). Choices are made on
 --dev; the table is that of --test.
@@ -75,7 +75,7 @@ from word_boundaries import (
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
 QUICK: dict[str, Any] = {"seconds": 0.0, "steps": 4, "sequences": 2, "longest": 8, "vocab_size": 900}
-QUICK_SAMPLE = {"morphemes": 400}
+QUICK_SAMPLE = {"morphemes": 600}
 MOST_TIMES_IN_QUICK = 3
 
 
@@ -84,7 +84,7 @@ class Recipe:
     """What a model is named for.
 
     times: how much longer than others it is trained.
-    method, factor: of its morphemes, and how many times --morphemes there are. Without MorphOverriding, they are
+    method, factor: of its morphemes, and what --morphemes is multiplied by. Without MorphOverriding, they are
         what the span loss predicts.
     longest, at_weak_links: of its stretches, if not --longest (`han_text.Cuts`).
     """
@@ -93,7 +93,7 @@ class Recipe:
     morph_overriding: bool
     times: int = 1
     method: str = "bpe"
-    factor: int = 1
+    factor: float = 1
     longest: int | None = None
     at_weak_links: bool = False
 
@@ -112,25 +112,31 @@ RECIPES = {
     "complete-no-overriding-longer": Recipe("complete", False, 15, longest=STRETCHES_OF_LONGER),
     "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
     "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
-    "complete-weak-links": Recipe("complete", False, 6, "bpe", 1, SHORT_STRETCHES, True),
-    "complete-weak-links-bpe-x3": Recipe("complete", False, 6, "bpe", 3, SHORT_STRETCHES, True),
-    "complete-weak-links-unigram-x2": Recipe("complete", False, 6, "unigram", 2, SHORT_STRETCHES, True),
-    "complete-weak-links-unigram-x4": Recipe("complete", False, 6, "unigram", 4, SHORT_STRETCHES, True),
+    "weak-links": Recipe("complete", False, 6, "bpe", 1, SHORT_STRETCHES, True),
+    "weak-links-bpe-x3": Recipe("complete", False, 6, "bpe", 3, SHORT_STRETCHES, True),
+    "weak-links-unigram-x2": Recipe("complete", False, 6, "unigram", 2, SHORT_STRETCHES, True),
+    "weak-links-unigram-x4": Recipe("complete", False, 6, "unigram", 4, SHORT_STRETCHES, True),
     "pruned-weak-links": Recipe("pruned", False, 3, "bpe", 2, SHORT_STRETCHES, True),
     "pruned-weak-links-unigram": Recipe("pruned", False, 3, "unigram", 2, SHORT_STRETCHES, True),
+    "longer-weak-links": Recipe("complete", False, 14, "bpe", 1, STRETCHES_OF_LONGER, True),
+    "longer-weak-links-fewer": Recipe("complete", False, 14, "bpe", 0.6, STRETCHES_OF_LONGER, True),
+    "longer-weak-links-fewer-unigram": Recipe("complete", False, 14, "unigram", 0.8, STRETCHES_OF_LONGER, True),
 }
 # Models that are decoded together.
-AT_WEAK_LINKS = tuple(name for name in RECIPES if name.startswith("complete-weak-links"))
+AT_WEAK_LINKS = tuple(
+    name for name, recipe in RECIPES.items() if recipe.at_weak_links and recipe.chart == "complete"
+)
 ENSEMBLES = {
     "no-overriding-ensemble": ("complete-no-overriding-unigram", "pruned-no-overriding-unigram"),
     "weak-links-ensemble": AT_WEAK_LINKS,
     "weak-links-pieces": AT_WEAK_LINKS,
 }
-# Those with a language model of pieces, how many times --morphemes it has, and temperatures that were chosen on
-# the development sentences. Counts are taken as they are: stretches are not words, and few are frequent.
+# With a language model of pieces, and temperatures that were chosen on the development sentences. Counts are taken
+# as they are: stretches are not words, and few are frequent. Most new words have two characters.
 WITH_PIECES = ("weak-links-pieces",)
-PIECES_FACTOR, PIECES_COUNT_POWER = 4, 1.0
-DECODING_WITH_PIECES = DecodingConfig(temperature=1.5, piece_temperature=2.5)
+PIECES_FACTOR = 4
+PIECES = PieceConfig(count_power=1.0, shortest_new_piece=2)
+DECODING_WITH_PIECES = DecodingConfig(temperature=1.75, piece_temperature=1.5)
 PCFG = "pcfg"
 TREE_MODELS = (*RECIPES, *ENSEMBLES, PCFG)
 # Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
@@ -189,7 +195,7 @@ def parsed_options() -> argparse.Namespace:
         "--morphemes",
         type=int,
         default=20_000,
-        help="with characters; some models have two to four times as many (default: 20000)",
+        help="with characters; some models have 0.6 to 4 times as many (default: 20000)",
     )
     parser.add_argument("--sequences", type=int, help=f"of a batch (default: by charts, {SEQUENCES})")
     parser.add_argument("--seed", type=int, default=0)
@@ -250,7 +256,7 @@ def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
             recipe.morph_overriding,
             options.sequences or (SEQUENCES[recipe.chart] if recipe.times == 1 else SEQUENCES_OF_LONGER),
             preset,
-            MorphemeConfig(recipe.method, recipe.factor * options.morphemes, max_characters=CHARACTERS),
+            MorphemeConfig(recipe.method, round(recipe.factor * options.morphemes), max_characters=CHARACTERS),
             min(recipe.times, MOST_TIMES_IN_QUICK) if options.quick else recipe.times,
             recipe.longest,
             recipe.at_weak_links,
@@ -262,7 +268,7 @@ def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
         name: EnsembleVariant({member: models[member] for member in members})
         for name, members in ENSEMBLES.items()
     }
-    pieces = PieceConfig(PIECES_FACTOR * options.morphemes, PIECES_COUNT_POWER)
+    pieces = dataclasses.replace(PIECES, size=PIECES_FACTOR * options.morphemes)
     for name in WITH_PIECES:
         ensembles[name] = dataclasses.replace(ensembles[name], pieces=pieces, decoding=DECODING_WITH_PIECES)
     grammar = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()

@@ -299,9 +299,9 @@ class ChineseTraining:
         return TrainedModel({MBR_TREES: trees}, figures)
 
     def _pieces(self, name: str, variant: EnsembleVariant) -> PieceModel | None:
-        """The language model of pieces, of the stretches that the members were trained on."""
-        (cuts,) = {member.cuts(self.settings) for member in variant.members.values()}
+        """The language model of pieces, of the stretches that the first member was trained on."""
         member = next(iter(variant.members.values()))
+        cuts = member.cuts(self.settings)
         preset = dataclasses.replace(member.model_preset(self.settings), pieces=variant.pieces)
         run = continued_run(self.folder / name, self._identity(variant))
         return piece_model(preset, lambda: self.sequence(cuts), {}, run, self.progress)[0]

@@ -27,18 +27,25 @@ TREES = {
     "complete-no-overriding": "complete charts, without MorphOverriding",
     "complete-no-overriding-longer": "complete charts, without MorphOverriding, trained longer",
     "complete-no-overriding-unigram": "complete charts, without MorphOverriding, trained longer, Unigram",
-    "complete-weak-links": "complete charts, without MorphOverriding, cut at weak links",
-    "complete-weak-links-bpe-x3": "complete charts, without MorphOverriding, cut at weak links, BPE x 3",
-    "complete-weak-links-unigram-x2": "complete charts, without MorphOverriding, cut at weak links, Unigram x 2",
-    "complete-weak-links-unigram-x4": "complete charts, without MorphOverriding, cut at weak links, Unigram x 4",
+    "weak-links": "complete charts, without MorphOverriding, cut at weak links",
+    "weak-links-bpe-x3": "complete charts, without MorphOverriding, cut at weak links, BPE x 3",
+    "weak-links-unigram-x2": "complete charts, without MorphOverriding, cut at weak links, Unigram x 2",
+    "weak-links-unigram-x4": "complete charts, without MorphOverriding, cut at weak links, Unigram x 4",
+    "longer-weak-links": "complete charts, without MorphOverriding, cut at weak links, trained longer",
+    "longer-weak-links-fewer": (
+        "complete charts, without MorphOverriding, cut at weak links, trained longer, BPE x 0.6"
+    ),
+    "longer-weak-links-fewer-unigram": (
+        "complete charts, without MorphOverriding, cut at weak links, trained longer, Unigram x 0.8"
+    ),
     "pruned": "pruned charts",
     "pruned-no-overriding": "pruned charts, without MorphOverriding",
     "pruned-no-overriding-unigram": "pruned charts, without MorphOverriding, trained longer, Unigram",
     "pruned-weak-links": "pruned charts, without MorphOverriding, cut at weak links",
     "pruned-weak-links-unigram": "pruned charts, without MorphOverriding, cut at weak links, Unigram",
     "no-overriding-ensemble": "the two trained longer with Unigram, decoded together",
-    "weak-links-ensemble": "those with complete charts cut at weak links, decoded together",
-    "weak-links-pieces": "those with complete charts cut at weak links and pieces, decoded together",
+    "weak-links-ensemble": "the seven with complete charts cut at weak links, decoded together",
+    "weak-links-pieces": "the seven with complete charts cut at weak links and pieces, decoded together",
     "pcfg": "neural PCFG",
     "left-branching": "left-branching",
     "right-branching": "right-branching",
@@ -55,19 +62,8 @@ OTHER_TOKENIZERS = {
 # Of a treebank that is not free, and by a convention that is not described. The paper's model without
 # MorphOverriding has pruned charts.
 WITHOUT_OVERRIDING = "99.24"
-PAPER = {
-    "complete-no-overriding": WITHOUT_OVERRIDING,
-    "complete-no-overriding-longer": WITHOUT_OVERRIDING,
-    "complete-no-overriding-unigram": WITHOUT_OVERRIDING,
-    "complete-weak-links": WITHOUT_OVERRIDING,
-    "complete-weak-links-bpe-x3": WITHOUT_OVERRIDING,
-    "complete-weak-links-unigram-x2": WITHOUT_OVERRIDING,
-    "complete-weak-links-unigram-x4": WITHOUT_OVERRIDING,
-    "pruned-no-overriding": WITHOUT_OVERRIDING,
-    "pruned-no-overriding-unigram": WITHOUT_OVERRIDING,
-    "pruned-weak-links": WITHOUT_OVERRIDING,
-    "pruned-weak-links-unigram": WITHOUT_OVERRIDING,
-    "pcfg": "74.26",
+PAPER = {name: WITHOUT_OVERRIDING for name, label in TREES.items() if "without MorphOverriding" in label} | {
+    "pcfg": "74.26"
 }
 
 Table = dict[str, Any]
@@ -156,7 +152,8 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         "conventions": "all words: single characters are leaves of every tree and always found; words of 2+: words"
         " of two or more characters, of which those that are a whole stretch are its root and always found; inner"
         " words: without these, as in the paper's other columns",
-        "Unigram": "the span loss predicts the pieces of Unigram; those of BPE elsewhere",
+        "Unigram": "the span loss predicts the pieces of Unigram; those of BPE elsewhere. x 3: three times as many"
+        " as for most models",
         "cut at weak links": "for training, long stretches are cut between neighbours that stand together least"
         " often for how frequent they are, in their middle third; those of other models are cut into equal parts",
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
@@ -166,7 +163,8 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         if "pieces" in of_one.own_settings:
             decoding = of_one.own_settings["decoding"]
             notes["pieces"] = (
-                f"a language model of {of_one.training['pieces']} pieces of Unigram; temperatures"
+                f"a language model of {of_one.training['pieces']} pieces of Unigram, and of new ones of at least"
+                f" {of_one.own_settings['pieces']['shortest_new_piece']} characters; temperatures"
                 f" {decoding['temperature']} of models and {decoding['piece_temperature']} of pieces, which were"
                 " chosen on the sentences of ud_gsdsimp_dev"
             )

@@ -62,8 +62,9 @@ def test_tables(at_once):
     assert [row[1] for row in rows[: len(decodings)]] == decodings
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
     # Decoded by MBR: models differ, and an ensemble is none of its members.
-    # In so short a text, Unigram finds the same morphemes whether it is asked for two or four times as many.
-    names = [name for name in (*chinese.RECIPES, *chinese.ENSEMBLES) if name != "complete-weak-links-unigram-x4"]
+    # In so short a text, Unigram finds the same morphemes however many it is asked for, and --quick limits times.
+    same = {"weak-links-unigram-x4", "longer-weak-links", "longer-weak-links-fewer-unigram"}
+    names = [name for name in (*chinese.RECIPES, *chinese.ENSEMBLES) if name not in same]
     figures = [tuple(by_name[TREES[name]][convention] for convention in CONVENTIONS) for name in names]
     assert len(set(figures)) == len(figures)
     assert by_name["neural PCFG"]["paper"] == "74.26"
@@ -84,7 +85,10 @@ def test_tables(at_once):
     assert between[0]["characters/token"] == f"{characters / len(tokens):.3f}" < "0.6"
     notes = json.loads((at_once / "chinese.json").read_text(encoding="utf-8"))["notes"]
     found = json.loads((at_once / "build" / "weak-links-pieces" / "pieces.json").read_text(encoding="utf-8"))
-    pieces = f"a language model of {len(found['pieces'])} pieces of Unigram; temperatures 1.5 of models and 2.5 of"
+    pieces = (
+        f"a language model of {len(found['pieces'])} pieces of Unigram, and of new ones of at least 2 characters;"
+        " temperatures 1.75 of models and 1.5 of"
+    )
     assert notes["pieces"].startswith(pieces)
     assert (
         "pruned charts" in notes["training"]
@@ -121,11 +125,13 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     at_weak_links = [scores[f"{name}-seed0.json"].own_settings for name in names]
     weak = at_weak_links[0]
     assert weak == longer.own_settings | {"times": 3, "cuts": "weak links"}
-    assert [one["model"] for one in at_weak_links] == [models[0]] * 4 + [models[0] | {"chart": "pruned"}] * 2
-    # No two with the same charts have the same morphemes.
+    charts = ["complete"] * 4 + ["pruned"] * 2 + ["complete"] * 3
+    assert [one["model"] for one in at_weak_links] == [models[0] | {"chart": chart} for chart in charts]
+    # No two with the same charts and the same length of stretches have the same morphemes.
     factors = [("bpe", 1), ("bpe", 3), ("unigram", 2), ("unigram", 4), ("bpe", 2), ("unigram", 2)]
+    factors += [("bpe", 1), ("bpe", 0.6), ("unigram", 0.8)]
     assert [one["morphemes"] for one in at_weak_links] == [
-        of_bpe | {"method": method, "size": factor * of_bpe["size"]} for method, factor in factors
+        of_bpe | {"method": method, "size": round(factor * of_bpe["size"])} for method, factor in factors
     ]
     alike = ("training", "times", "cuts")
     assert all([one[key] for key in alike] == [weak[key] for key in alike] for one in at_weak_links)
@@ -309,8 +315,8 @@ def test_a_longer_training_has_more_seconds():
     limits = {name: variants[name].seconds(settings) for name in chinese.RECIPES}
     assert limits.pop("complete-no-overriding-longer") == 150.0
     assert {limits.pop(name) for name in chinese.ENSEMBLES["no-overriding-ensemble"]} == {110.0}
-    assert {limits.pop(name) for name in chinese.AT_WEAK_LINKS} == {60.0}
-    assert {limits.pop(name) for name in list(limits) if "pruned-weak-links" in name} == {30.0}
+    for prefix, seconds in (("pruned-weak-links", 30.0), ("longer-weak-links", 140.0), ("weak-links", 60.0)):
+        assert {limits.pop(name) for name in list(limits) if name.startswith(prefix)} == {seconds}
     assert set(limits.values()) == {10.0}
     assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
 
@@ -321,7 +327,7 @@ def test_options_that_are_given_count_for_more_than_quick(tmp_path, monkeypatch)
         monkeypatch.setattr("sys.argv", [chinese.__file__, *arguments])
         return chinese.parsed_options()
 
-    assert (parsed().longest, parsed().sequences, parsed().morphemes) == (8, 2, 400)
+    assert (parsed().longest, parsed().sequences, parsed().morphemes) == (8, 2, 600)
     given = parsed("--longest", "12", "--sequences", "3", "--morphemes", "300")
     assert (given.longest, given.sequences, given.morphemes, given.steps) == (12, 3, 300, 4)
     (tmp_path / "file").touch()
