@@ -161,11 +161,16 @@ def test_presets_that_make_no_sense(settings, message):
         ("ensemble.0.method", "xyz", "unknown morphemes 'xyz': choose bpe, unigram, stems, trees or a file"),
         ("decoding.max_word_length", 2, "max_word_length must be at least 3, not 2"),
         ("decoding.mbr", False, "one model, not of an ensemble or of pieces: leave decoding.mbr at true"),
+        ("pieces.size", 10**23, "the number of pieces must be from 0 to 5000000, not 1"),
+        ("pieces.count_power", 2.0, "count_power must be between 0 and 1, not 2.0"),
+        ("ensemble.0.size", 2_000_000_000, "a morpheme vocabulary has at most 5000000 strings, not 2000000000"),
     ],
 )
 def test_impossible_settings_are_refused_before_any_text_is_read(setting, value, message):
-    with pytest.raises(TreetokError, match=re.escape(message)):
+    with pytest.raises(TreetokError, match=re.escape(message)) as raised:
         override(PRESETS["tiny"], {setting: value})
+    # Several components have settings of the same name.
+    assert setting in str(raised.value)
 
 
 def test_batches_for_a_gpu_are_warned_of_on_a_cpu():

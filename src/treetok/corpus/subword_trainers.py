@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SubwordModel = Literal["bpe", "wordpiece", "unigram"]
+# The trainers take memory for as many entries as they are asked for, and end the process if there is not enough.
+MAX_VOCAB_SIZE = 5_000_000
 
 
 def train_subwords(

@@ -66,6 +66,9 @@ def override(config: Config, settings: Mapping[str, Any]) -> Config:
         except UnknownSetting as error:
             near = difflib.get_close_matches(key, setting_names(config), 1, cutoff=0.3)
             raise TreetokError(f"{error}: did you mean {near[0]!r}?" if near else str(error)) from None
+        except TreetokError as error:
+            # What a component says of its setting; several components have settings of the same name.
+            raise error if key in str(error) else TreetokError(f"setting {key!r}: {error}") from None
     return config
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from treetok.corpus.characters import covering_characters
-from treetok.corpus.subword_trainers import train_subwords
+from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE, train_subwords
 from treetok.errors import TreetokError, whole_number
 from treetok.evaluate.baselines.pre_tokenized import (
     CONTRACTION,
@@ -45,8 +45,6 @@ NAMES: dict[str, str] = {
 }
 # WordPiece's marker of pieces that do not start a word.
 CONTINUING_PREFIX = "##"
-# The trainers allocate memory for as many entries as they are asked for.
-MAX_VOCAB_SIZE = 5_000_000
 # Unigram scores are rounded to multiples of 1 / SCORE_STEPS.
 SCORE_STEPS = 1 << 14
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from treetok.corpus.characters import characters_by_count
-from treetok.corpus.subword_trainers import train_subwords
+from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE, train_subwords
 from treetok.errors import TreetokError
 from treetok.model.config import check_count_power
 from treetok.model.data.substrings import SubstringTable
@@ -77,6 +77,8 @@ class MorphemeConfig:
     def __post_init__(self) -> None:
         if min(self.size, self.max_characters) < 1:
             raise TreetokError("a morpheme vocabulary must have at least one string")
+        if self.size > MAX_VOCAB_SIZE:
+            raise TreetokError(f"a morpheme vocabulary has at most {MAX_VOCAB_SIZE} strings, not {self.size}")
         check_count_power(self.count_power)
         if self.method not in METHODS and not Path(self.method).is_file():
             raise TreetokError(f"unknown morphemes {self.method!r}: choose {', '.join(METHODS)} or a file")

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.corpus.characters import characters_by_count
-from treetok.corpus.subword_trainers import train_subwords
+from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE, train_subwords
 from treetok.errors import TreetokError
 from treetok.model.config import check_at_least_one, check_count_power
 from treetok.model.data.morpheme_vocabulary import dampened_counts
@@ -47,8 +47,8 @@ class PieceConfig:
     shortest_new_piece: int = 3
 
     def __post_init__(self) -> None:
-        if self.size < 0:
-            raise TreetokError(f"the number of pieces must be at least 0, not {self.size}")
+        if not 0 <= self.size <= MAX_VOCAB_SIZE:
+            raise TreetokError(f"the number of pieces must be from 0 to {MAX_VOCAB_SIZE}, not {self.size}")
         check_count_power(self.count_power)
         if not 0 <= self.new_pieces < 1:
             raise TreetokError(f"new_pieces must be at least 0 and below 1, not {self.new_pieces}")
