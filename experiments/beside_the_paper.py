@@ -62,7 +62,7 @@ CHINESE: list[tuple[str | None, str, str]] = [
     (
         "without MorphOverriding",
         "without MorphOverriding, pruned charts",
-        "pruned charts, without MorphOverriding, trained longer, Unigram",
+        "pruned charts, without MorphOverriding, trained longer, Unigram x 2",
     ),
     (
         None,

@@ -20,32 +20,24 @@ python experiments/chinese.py zh.txt.xz --dev dev.tsv --test test.tsv --only non
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chinese_models import (
-    MOST_STEPS,
-    ChineseTraining,
-    CompositionVariant,
-    EnsembleVariant,
-    GrammarVariant,
-    Settings,
-    Variant,
-)
+from chinese_models import ChineseTraining, Settings
+from chinese_recipes import PIECES_FACTOR, SEQUENCES, SEQUENCES_OF_LONGER, TREE_MODELS, variants_of
 from chinese_tables import boundary_tables, notes_of, recall_tables
 from composition_models import versions
 from han_text import GoldSentence, SentenceFile, Span, read_sentences
 from lineup_options import plain_parser
 from model_scores import ModelScores, check_settings, finished_scores, load_scores, sha256_of
-from neural_pcfg.grammar import GrammarConfig
 from result_files import report_tables
 from treetok.cli.script_errors import run
+from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_VOCAB_SIZE, TRAINABLE
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
@@ -53,11 +45,7 @@ from treetok.evaluate.lineup import build_lineup
 from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
 from treetok.evaluate.tree_sources import Balanced, LeftBranching, Random, RightBranching
-from treetok.model.data.morpheme_vocabulary import MorphemeConfig
-from treetok.model.data.piece_model import PieceConfig
-from treetok.model.decoding import DecodingConfig
 from treetok.model.device import chosen_device, computing_threads
-from treetok.model.presets import PRESETS
 from treetok.pipeline.count_words import fingerprint
 from treetok.pipeline.run_directory import RUN
 from treetok.progress import Progress
@@ -76,73 +64,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
 QUICK: dict[str, Any] = {"seconds": 0.0, "steps": 4, "sequences": 2, "longest": 8, "vocab_size": 900}
 QUICK_SAMPLE = {"morphemes": 600}
-MOST_TIMES_IN_QUICK = 3
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a model is named for.
-
-    times: how much longer than others it is trained.
-    method, factor: of its morphemes, and what --morphemes is multiplied by. Without MorphOverriding, they are
-        what the span loss predicts.
-    longest, at_weak_links: of its stretches, if not --longest (`han_text.Cuts`).
-    """
-
-    chart: str
-    morph_overriding: bool
-    times: int = 1
-    method: str = "bpe"
-    factor: float = 1
-    longest: int | None = None
-    at_weak_links: bool = False
-
-
-# Of models that are trained longer: steps are worth more than batches, and complete charts of up to 12 characters,
-# which are longer than most words, take half the time of those of up to 20; of up to 8, a quarter.
-SEQUENCES_OF_LONGER, STRETCHES_OF_LONGER, SHORT_STRETCHES = 48, 12, 8
-# More than fit into the time of any model.
-STEPS_OF_SHORT = 60_000
-# Models with the same stretches follow each other, so that their substrings are tabulated once.
-RECIPES = {
-    "complete": Recipe("complete", True),
-    "complete-no-overriding": Recipe("complete", False),
-    "pruned": Recipe("pruned", True),
-    "pruned-no-overriding": Recipe("pruned", False),
-    "complete-no-overriding-longer": Recipe("complete", False, 15, longest=STRETCHES_OF_LONGER),
-    "complete-no-overriding-unigram": Recipe("complete", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
-    "pruned-no-overriding-unigram": Recipe("pruned", False, 11, "unigram", 2, STRETCHES_OF_LONGER),
-    "weak-links": Recipe("complete", False, 6, "bpe", 1, SHORT_STRETCHES, True),
-    "weak-links-bpe-x3": Recipe("complete", False, 6, "bpe", 3, SHORT_STRETCHES, True),
-    "weak-links-unigram-x2": Recipe("complete", False, 6, "unigram", 2, SHORT_STRETCHES, True),
-    "weak-links-unigram-x4": Recipe("complete", False, 6, "unigram", 4, SHORT_STRETCHES, True),
-    "pruned-weak-links": Recipe("pruned", False, 3, "bpe", 2, SHORT_STRETCHES, True),
-    "pruned-weak-links-unigram": Recipe("pruned", False, 3, "unigram", 2, SHORT_STRETCHES, True),
-    "longer-weak-links": Recipe("complete", False, 14, "bpe", 1, STRETCHES_OF_LONGER, True),
-    "longer-weak-links-fewer": Recipe("complete", False, 14, "bpe", 0.6, STRETCHES_OF_LONGER, True),
-    "longer-weak-links-fewer-unigram": Recipe("complete", False, 14, "unigram", 0.8, STRETCHES_OF_LONGER, True),
-}
-# Models that are decoded together.
-AT_WEAK_LINKS = tuple(
-    name for name, recipe in RECIPES.items() if recipe.at_weak_links and recipe.chart == "complete"
-)
-ENSEMBLES = {
-    "no-overriding-ensemble": ("complete-no-overriding-unigram", "pruned-no-overriding-unigram"),
-    "weak-links-ensemble": AT_WEAK_LINKS,
-    "weak-links-pieces": AT_WEAK_LINKS,
-}
-# With a language model of pieces, and temperatures that were chosen on the development sentences. Counts are taken
-# as they are: stretches are not words, and few are frequent. Most new words have two characters.
-WITH_PIECES = ("weak-links-pieces",)
-PIECES_FACTOR = 4
-PIECES = PieceConfig(count_power=1.0, shortest_new_piece=2)
-DECODING_WITH_PIECES = DecodingConfig(temperature=1.75, piece_temperature=1.5)
-PCFG = "pcfg"
-TREE_MODELS = (*RECIPES, *ENSEMBLES, PCFG)
-# Complete charts of 80 x 64 stretches of up to 20 characters take about 80 GB of a GPU.
-SEQUENCES = {"complete": 80, "pruned": 128}
-# All but 0.02 % of the running characters of Chinese Wikipedia.
-CHARACTERS = 6000
 RANDOM_TREES, SEEDS_OF_RANDOM_TREES = "random", 10
 TRIVIAL_TREES: dict[str, TreeSource] = {
     "left-branching": LeftBranching(),
@@ -154,6 +75,8 @@ TRIVIAL_TOKENS: dict[str, Callable[[GoldSentence], list[str]]] = {
     "stretches": one_token_per_stretch,
 }
 NO_DECODING = "-"
+# Nobody has memory for larger batches.
+MOST_SEQUENCES = 100_000
 PROFILE = "lossless"
 
 Gold = Mapping[str, SentenceFile]
@@ -162,13 +85,13 @@ Gold = Mapping[str, SentenceFile]
 def main() -> None:
     options = parsed_options()
     gold = {role: read_sentences(path) for role in ("test", "dev") if (path := getattr(options, role))}
-    trees_folder = options.scores or options.out.parent / "chinese"
-    tokens_folder = trees_folder / "tokenizers"
+    models = load_tokenizers(options.model)
+    tokens_folder = options.scores / "tokenizers"
     if options.text and options.only:
-        score_tree_models(options, gold, trees_folder)
+        score_tree_models(options, gold, options.scores)
     if gold:
-        score_tokenizers(options, gold, tokens_folder)
-    trees, tokens = load_scores(trees_folder), load_scores(tokens_folder)
+        score_tokenizers(options, gold, tokens_folder, models)
+    trees, tokens = load_scores(options.scores), load_scores(tokens_folder)
     if not trees and not tokens:
         raise TreetokError("nothing has been scored yet: name a text to train on, and --dev and --test")
     tables = [*recall_tables(trees), *boundary_tables(tokens)]
@@ -185,7 +108,9 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--test", type=Path, help="sentences and their words, for the table")
     parser.add_argument("--folder", type=Path, help="where checkpoints and models are kept")
     parser.add_argument("--scores", type=Path, help="where scores are kept (default: chinese beside --out)")
-    parser.add_argument("--only", help=f"models to train, of {','.join(TREE_MODELS)}, or none (default: all)")
+    parser.add_argument(
+        "--only", help=f"models to train, separated by commas, of {', '.join(TREE_MODELS)}; or none (default: all)"
+    )
     parser.add_argument(
         "--seconds", type=float, default=80.0, help="of training a model (default: 80); 0: no limit"
     )
@@ -197,7 +122,12 @@ def parsed_options() -> argparse.Namespace:
         default=20_000,
         help="with characters; some models have 0.6 to 4 times as many (default: 20000)",
     )
-    parser.add_argument("--sequences", type=int, help=f"of a batch (default: by charts, {SEQUENCES})")
+    parser.add_argument(
+        "--sequences",
+        type=int,
+        help=f"of a batch (default: {SEQUENCES['complete']}, {SEQUENCES['pruned']} with pruned charts, and"
+        f" {SEQUENCES_OF_LONGER} for models that are trained longer)",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--model", action="append", default=[], help="a TreeTok tokenizer; may be repeated")
@@ -213,12 +143,17 @@ def parsed_options() -> argparse.Namespace:
         options = parser.parse_args()
         use_sample(options)
     names = list(TREE_MODELS) if options.only is None else options.only.split(",")
-    options.only = [] if names == ["none"] else names
-    for name in options.only:
+    names = [] if names == ["none"] else names
+    for name in names:
         if name not in TREE_MODELS:
-            raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(TREE_MODELS)}, or none")
-    if options.sequences is not None and options.sequences < 1:
-        raise TreetokError(f"--sequences must be at least 1, not {options.sequences}")
+            raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(TREE_MODELS)}, or just none")
+    if options.only and names and not options.text:
+        raise TreetokError("--only names models to train, which needs a text; tables are made of all scores")
+    options.only = names
+    check_numbers(options)
+    options.scores = options.scores or options.out.parent / "chinese"
+    if options.scores == options.out:
+        raise TreetokError(f"{options.out} is the folder of scores: choose another --out, or --scores")
     if options.text and options.only and options.folder is None:
         raise TreetokError("models are kept in a folder while they are trained: --folder FOLDER")
     if options.dev and options.test and name_of(options.dev) == name_of(options.test):
@@ -231,6 +166,18 @@ def parsed_options() -> argparse.Namespace:
     if (options.text or options.model) and not (options.dev or options.test):
         raise TreetokError("models are scored on sentences: --dev FILE, --test FILE")
     return options
+
+
+def check_numbers(options: argparse.Namespace) -> None:
+    most = {
+        "sequences": MOST_SEQUENCES,
+        "morphemes": MAX_VOCAB_SIZE // PIECES_FACTOR,
+        "vocab_size": MAX_VOCAB_SIZE,
+    }
+    for name, limit in most.items():
+        number = getattr(options, name)
+        if number is not None and not 1 <= number <= limit:
+            raise TreetokError(f"--{name.replace('_', '-')} must be from 1 to {limit}, not {number}")
 
 
 def use_sample(options: argparse.Namespace) -> None:
@@ -246,33 +193,6 @@ def use_sample(options: argparse.Namespace) -> None:
 
 
 # ---- trees
-
-
-def variants_of(options: argparse.Namespace) -> dict[str, Variant]:
-    preset = PRESETS["tiny" if options.quick else "fast"]
-    models = {
-        name: CompositionVariant(
-            recipe.chart,
-            recipe.morph_overriding,
-            options.sequences or (SEQUENCES[recipe.chart] if recipe.times == 1 else SEQUENCES_OF_LONGER),
-            preset,
-            MorphemeConfig(recipe.method, round(recipe.factor * options.morphemes), max_characters=CHARACTERS),
-            min(recipe.times, MOST_TIMES_IN_QUICK) if options.quick else recipe.times,
-            recipe.longest,
-            recipe.at_weak_links,
-            STEPS_OF_SHORT if recipe.longest == SHORT_STRETCHES else MOST_STEPS,
-        )
-        for name, recipe in RECIPES.items()
-    }
-    ensembles = {
-        name: EnsembleVariant({member: models[member] for member in members})
-        for name, members in ENSEMBLES.items()
-    }
-    pieces = dataclasses.replace(PIECES, size=PIECES_FACTOR * options.morphemes)
-    for name in WITH_PIECES:
-        ensembles[name] = dataclasses.replace(ensembles[name], pieces=pieces, decoding=DECODING_WITH_PIECES)
-    grammar = GrammarVariant(GrammarConfig(8, 16, 16, 32), 64) if options.quick else GrammarVariant()
-    return {**models, **ensembles, PCFG: grammar}
 
 
 def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> None:
@@ -300,8 +220,10 @@ def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> 
         # The members of an ensemble count for themselves.
         in_training = trained.figures.get("seconds", 0.0)
         print(
-            f"{name}: {in_training:.0f} s of training, {decoded:.0f} s of decoding and scoring,"
-            f" {max(0, prepared_and_trained - in_training):.0f} s of all else, on {trained.figures['device']}",
+            f"{name}: "
+            + (f"{in_training:.0f} s of training, " if in_training else "")
+            + f"{decoded:.0f} s of decoding and scoring, {max(0, prepared_and_trained - in_training):.0f} s of all"
+            f" else, on {trained.figures['device']}",
             flush=True,
         )
     seeds = range(SEEDS_OF_RANDOM_TREES)
@@ -355,12 +277,14 @@ def facts_of(role: str, file: SentenceFile) -> dict[str, Any]:
 # ---- tokenizers
 
 
-def score_tokenizers(options: argparse.Namespace, gold: Gold, folder: Path) -> None:
+def score_tokenizers(
+    options: argparse.Namespace, gold: Gold, folder: Path, models: Sequence[EvalTokenizer]
+) -> None:
     """Score the models, baselines that have no scores yet, and trivial segmentations."""
     files = list(gold.values())
     for name, tokens in TRIVIAL_TOKENS.items():
         save_tokens(folder, name, {}, token_entries(gold, tokens))
-    for model in load_tokenizers(options.model):
+    for model in models:
         own = {"tokenizer": model.tokenizer.state.sha256} if isinstance(model, NamedTreeTokenizer) else {}
         save_tokenizer(folder, model.name, own, gold, model)
     wanted = [name for name in options.against.split(",") if name]

@@ -42,6 +42,7 @@ from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import BYTES, JSON
 from treetok.pipeline.ensemble import figures_of, member_of, restore
 from treetok.pipeline.find_pieces import piece_model
+from treetok.pipeline.options import MAX_SEED
 from treetok.pipeline.run_directory import Made
 from treetok.progress import Progress
 from treetok.sources import TreeSource
@@ -75,11 +76,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
-            raise TreetokError("training needs a number of seconds or steps above 0")
-        if self.seed < 0:
-            raise TreetokError(f"--seed must be 0 or more, not {self.seed}")
+            raise TreetokError(
+                f"training ends after --seconds or --steps, numbers from 0 of which one is above 0, not after"
+                f" {self.seconds} and {self.steps}"
+            )
+        if not 0 <= self.seed <= MAX_SEED:
+            raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {self.seed}")
         if self.longest < 2:
-            raise TreetokError(f"stretches of {self.longest} character have no trees")
+            raise TreetokError(f"--longest must be at least 2, which have a tree, not {self.longest}")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from model_scores import ModelScores, without_empty_columns
+from model_scores import ModelScores, file_name, gold_files, named_if_damaged, without_empty_columns
 from treetok.errors import TreetokError
 from treetok.evaluate.bootstrap import interval
 from treetok.evaluate.metrics.measurement import Measurement
@@ -26,7 +26,7 @@ TREES = {
     "complete": "complete charts",
     "complete-no-overriding": "complete charts, without MorphOverriding",
     "complete-no-overriding-longer": "complete charts, without MorphOverriding, trained longer",
-    "complete-no-overriding-unigram": "complete charts, without MorphOverriding, trained longer, Unigram",
+    "complete-no-overriding-unigram": "complete charts, without MorphOverriding, trained longer, Unigram x 2",
     "weak-links": "complete charts, without MorphOverriding, cut at weak links",
     "weak-links-bpe-x3": "complete charts, without MorphOverriding, cut at weak links, BPE x 3",
     "weak-links-unigram-x2": "complete charts, without MorphOverriding, cut at weak links, Unigram x 2",
@@ -40,10 +40,10 @@ TREES = {
     ),
     "pruned": "pruned charts",
     "pruned-no-overriding": "pruned charts, without MorphOverriding",
-    "pruned-no-overriding-unigram": "pruned charts, without MorphOverriding, trained longer, Unigram",
-    "pruned-weak-links": "pruned charts, without MorphOverriding, cut at weak links",
-    "pruned-weak-links-unigram": "pruned charts, without MorphOverriding, cut at weak links, Unigram",
-    "no-overriding-ensemble": "the two trained longer with Unigram, decoded together",
+    "pruned-no-overriding-unigram": "pruned charts, without MorphOverriding, trained longer, Unigram x 2",
+    "pruned-weak-links": "pruned charts, without MorphOverriding, cut at weak links, BPE x 2",
+    "pruned-weak-links-unigram": "pruned charts, without MorphOverriding, cut at weak links, Unigram x 2",
+    "no-overriding-ensemble": "the two trained longer with Unigram x 2, decoded together",
     "weak-links-ensemble": "the seven with complete charts cut at weak links, decoded together",
     "weak-links-pieces": "the seven with complete charts cut at weak links and pieces, decoded together",
     "pcfg": "neural PCFG",
@@ -73,52 +73,55 @@ def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
     """One table for each gold file, that of the test first."""
     for of_one in scores:
         if of_one.name not in TREES:
-            raise TreetokError(f"{of_one.name!r} is no model of this experiment: choose other --scores")
-    for gold, facts in gold_files(scores):
+            file = file_name(of_one.name, of_one.seed)
+            raise TreetokError(f"{file} has no model of this experiment: remove it, or choose other --scores")
+    for gold, facts in those_of_test_first(scores):
         rows = []
         words: dict[str, float] = {}
         for of_one in in_order(scores, TREES):
             of_gold = of_one.on_gold(gold, "rows") if gold in of_one.gold else {}
-            for decoding, written in of_gold.items():
-                row = {"trees": TREES[of_one.name], "decoding": decoding}
-                for convention in CONVENTIONS:
-                    table = read_rows(written[convention])
-                    words[convention] = table[:, 1].sum()
-                    row[convention] = figure(pooled_recall(table))
-                    row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
-                rows.append({**row, "paper": PAPER.get(of_one.name, "-")})
+            with named_if_damaged(of_one):
+                for decoding, written in of_gold.items():
+                    row = {"trees": TREES[of_one.name], "decoding": decoding}
+                    for convention in CONVENTIONS:
+                        table = read_rows(written[convention], facts["sentences"])
+                        words[convention] = table[:, 1].sum()
+                        row[convention] = figure(pooled_recall(table))
+                        row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
+                    rows.append({**row, "paper": PAPER.get(of_one.name, "-")})
         counted = ", ".join(f"{count:.0f} {convention}" for convention, count in words.items())
         title = f"words that are spans of trees, {titled(gold, facts)}; inside stretches {counted}"
         yield {"title": title, "grid": grid_of(rows)}
 
 
 def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
-    for gold, facts in gold_files(scores):
+    for gold, facts in those_of_test_first(scores):
         for positions in POSITIONS:
             rows = []
             for of_one in in_order(scores, OTHER_TOKENIZERS):
                 if gold not in of_one.gold:
                     continue
                 entry = of_one.gold[gold]
-                found = boundary_scores(read_rows(of_one.on_gold(gold, "rows")[positions]))
-                rows.append(
-                    {
-                        "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
-                        "|V|": str(of_one.training["entries"] or "-"),
-                        "P": figure(found.precision),
-                        "R": figure(found.recall),
-                        "F1": figure(found.f1),
-                        "F1, mean over sentences": figure(found.mean_f1),
-                        "characters/token": f"{entry['characters'] / entry['tokens']:.3f}",
-                    }
-                )
+                with named_if_damaged(of_one):
+                    table = read_rows(of_one.on_gold(gold, "rows")[positions], facts["sentences"])
+                    found = boundary_scores(table)
+                    rows.append(
+                        {
+                            "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
+                            "|V|": str(of_one.training["entries"] or "-"),
+                            "P": figure(found.precision),
+                            "R": figure(found.recall),
+                            "F1": figure(found.f1),
+                            "F1, mean over sentences": figure(found.mean_f1),
+                            "characters/token": f"{entry['characters'] / entry['tokens']:.3f}",
+                        }
+                    )
             yield {"title": f"boundaries {positions}, {titled(gold, facts)}", "grid": grid_of(rows)}
 
 
-def gold_files(scores: Sequence[ModelScores]) -> list[tuple[str, dict[str, Any]]]:
+def those_of_test_first(scores: Sequence[ModelScores]) -> list[tuple[str, dict[str, Any]]]:
     """The gold files by name, that of the test first."""
-    found = {name: entry for of_one in scores for name, entry in of_one.gold.items()}
-    return sorted(found.items(), key=lambda item: item[1]["role"] != "test")
+    return sorted(gold_files(scores).items(), key=lambda item: item[1]["role"] != "test")
 
 
 def in_order(scores: Sequence[ModelScores], labels: Mapping[str, str]) -> list[ModelScores]:
@@ -152,8 +155,8 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         "conventions": "all words: single characters are leaves of every tree and always found; words of 2+: words"
         " of two or more characters, of which those that are a whole stretch are its root and always found; inner"
         " words: without these, as in the paper's other columns",
-        "Unigram": "the span loss predicts the pieces of Unigram; those of BPE elsewhere. x 3: three times as many"
-        " as for most models",
+        "Unigram": "the span loss predicts the pieces of Unigram; those of BPE elsewhere. x 3: trained for three"
+        " times as many as those of most models; Unigram finds fewer than it is asked for",
         "cut at weak links": "for training, long stretches are cut between neighbours that stand together least"
         " often for how frequent they are, in their middle third; those of other models are cut into equal parts",
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
@@ -161,22 +164,22 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
     }
     for of_one in trees:
         if "pieces" in of_one.own_settings:
-            decoding = of_one.own_settings["decoding"]
-            notes["pieces"] = (
-                f"a language model of {of_one.training['pieces']} pieces of Unigram, and of new ones of at least"
-                f" {of_one.own_settings['pieces']['shortest_new_piece']} characters; temperatures"
-                f" {decoding['temperature']} of models and {decoding['piece_temperature']} of pieces, which were"
-                " chosen on the sentences of ud_gsdsimp_dev"
-            )
+            with named_if_damaged(of_one):
+                notes["pieces"] = described_pieces(of_one)
     trained = [of_one for of_one in in_order(trees, TREES) if "steps" in of_one.training]
-    if trained:
-        first = trained[0]
-        notes |= {
-            "text": f"{first.training['stretches_in_text']} stretches of up to {longest_stretch(first)}"
-            f" characters, SHA-256 {first.settings['text'][:16]}",
-            "training": "; ".join(map(described, trained)),
-            "device": ", ".join(sorted({of_one.training["device"] for of_one in trained})) + ", of training",
-        }
+    trainings, devices = [], set()
+    for of_one in trained:
+        with named_if_damaged(of_one):
+            trainings.append(described(of_one))
+            devices.add(str(of_one.training["device"]))
+    for of_one in trained[:1]:
+        with named_if_damaged(of_one):
+            notes |= {
+                "text": f"{of_one.training['stretches_in_text']} stretches of up to {longest_stretch(of_one)}"
+                f" characters, SHA-256 {of_one.settings['text'][:16]}",
+                "training": "; ".join(trainings),
+                "device": ", ".join(sorted(devices)) + ", of training",
+            }
     versions = {", ".join(f"{name} {version}" for name, version in one.versions.items()) for one in trees}
     if versions:
         notes["versions"] = "; ".join(sorted(versions))
@@ -196,6 +199,16 @@ def described(scores: ModelScores) -> str:
     if longest_stretch(scores) != scores.settings["longest"]:
         said += f" of stretches of up to {longest_stretch(scores)}"
     return said + (f", {of_one['morphemes']} morphemes" if "morphemes" in of_one else "")
+
+
+def described_pieces(scores: ModelScores) -> str:
+    """The language model of pieces that was decoded with an ensemble."""
+    decoding, pieces = scores.own_settings["decoding"], scores.own_settings["pieces"]
+    return (
+        f"a language model of {scores.training['pieces']} pieces of Unigram, and of new ones of at least"
+        f" {pieces['shortest_new_piece']} characters; temperatures {decoding['temperature']} of models and"
+        f" {decoding['piece_temperature']} of pieces, which were chosen on the sentences of ud_gsdsimp_dev"
+    )
 
 
 def longest_stretch(scores: ModelScores) -> int:

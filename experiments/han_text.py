@@ -149,14 +149,18 @@ class SentenceFile:
 def read_sentences(path: Path) -> SentenceFile:
     """Read lines "sentence TAB its words, separated by spaces"."""
     try:
-        lines = decode(path.read_bytes(), str(path), 1).splitlines()
+        lines = decode(path.read_bytes(), str(path), 1).removeprefix("\ufeff").splitlines()
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     sentences = []
     for number, line in enumerate(lines, start=1):
-        text, _, words = line.partition("\t")
+        text, tab, words = line.partition("\t")
+        if not tab:
+            raise TreetokError(f"{path}, line {number}: there is no TAB between a sentence and its words")
         sentence = GoldSentence(text, tuple(words.split(" ")))
-        if not text or "".join(sentence.words) != text:
+        if not all(sentence.words):
+            raise TreetokError(f"{path}, line {number}: a word is empty: write one space between two words")
+        if "".join(sentence.words) != text:
             raise TreetokError(f"{path}, line {number}: the words do not join to the sentence")
         sentences.append(sentence)
     if not sentences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,16 @@ QUICK_FILES: dict[str, list[Any]] = {
 QUICK_VOCAB_SIZE = 400
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Shows the description as written, and breaks no name at a hyphen."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+
 def plain_parser(description: str, *, out_is_folder: bool = False) -> argparse.ArgumentParser:
     """A parser that shows the description as written, with --out."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=description, formatter_class=Help)
     kind = Path if out_is_folder else result_file
     parser.add_argument("--out", type=kind, required=True, help="where to write the result")
     return parser

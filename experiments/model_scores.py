@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,6 +89,8 @@ class ModelScores:
         for name, kind in KINDS.items():
             if type(getattr(scores, name)) is not kind:
                 raise TreetokError(f"{path} is damaged: {name} is of the wrong kind; remove it")
+        if path.name != file_name(scores.name, scores.seed):
+            raise TreetokError(f"{path} has the scores of {scores.name}, seed {scores.seed}: remove it")
         if not all(isinstance(entry, dict) and "sha256" in entry for entry in scores.gold.values()):
             raise TreetokError(f"{path} is damaged: a gold file has no SHA-256; remove it")
         return scores
@@ -104,6 +107,16 @@ class ModelScores:
 
     def has_gold(self, gold_files: Sequence[FileOfGold]) -> bool:
         return all(self.gold.get(name_of(gold.path), {}).get("sha256") == sha256_of(gold) for gold in gold_files)
+
+
+@contextmanager
+def named_if_damaged(scores: ModelScores) -> Iterator[None]:
+    """What is missing in scores or of the wrong kind is an error that names their file."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        file = file_name(scores.name, scores.seed)
+        raise TreetokError(f"{file} is damaged ({type(error).__name__}: {error}): remove it") from error
 
 
 def file_name(name: str, seed: int) -> str:
@@ -260,14 +273,19 @@ class GoldTable:
         return f"{self.gold}: {len(words) - words.count(NOT_COUNTED)} words with morphemes to be found"
 
 
-def gold_tables(scores: Sequence[ModelScores]) -> list[GoldTable]:
-    """One table for each gold file."""
-    first_sha256: dict[str, str] = {}
+def gold_files(scores: Sequence[ModelScores]) -> dict[str, dict[str, Any]]:
+    """What the scores say of each gold file, by its name; an error if there are two of one name."""
+    first: dict[str, dict[str, Any]] = {}
     for of_one in scores:
         for gold, entry in of_one.gold.items():
-            if entry["sha256"] != first_sha256.setdefault(gold, entry["sha256"]):
+            if entry["sha256"] != first.setdefault(gold, entry)["sha256"]:
                 raise TreetokError(f"{of_one.name}, seed {of_one.seed}, was scored on another {gold}")
-    return [GoldTable(gold, scores) for gold in first_sha256]
+    return first
+
+
+def gold_tables(scores: Sequence[ModelScores]) -> list[GoldTable]:
+    """One table for each gold file."""
+    return [GoldTable(gold, scores) for gold in gold_files(scores)]
 
 
 def recall_columns(

@@ -44,12 +44,19 @@ def written_rows(rows: Sequence[Sequence[float]]) -> str:
     return " ".join("/".join(f"{value:.6g}" for value in row) for row in rows)
 
 
-def read_rows(written: str) -> Floats:
-    """
-    >>> read_rows("1/2 0/0 1.5/3").tolist()
+def read_rows(written: str, sentences: int) -> Floats:
+    """Rows of which the first number is of what was found, and no other is smaller.
+
+    >>> read_rows("1/2 0/0 1.5/3", sentences=3).tolist()
     [[1.0, 2.0], [0.0, 0.0], [1.5, 3.0]]
     """
-    return np.array([row.split("/") for row in written.split(" ")], dtype=np.float64)
+    rows = np.array([row.split("/") for row in written.split(" ")], dtype=np.float64)
+    if rows.ndim != 2 or len(rows) != sentences:
+        raise ValueError(f"not {sentences} rows of numbers")
+    # Also false for numbers that are none.
+    if not ((rows[:, :1] >= 0) & (rows[:, :1] <= rows[:, 1:]) & (rows[:, 1:] < np.inf)).all():
+        raise ValueError("more is found than there is")
+    return rows
 
 
 # ---- trees

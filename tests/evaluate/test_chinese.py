@@ -1,5 +1,6 @@
 """The Chinese experiment, on tiny models; its metrics are tested in test_word_boundaries.py."""
 
+import argparse
 import dataclasses
 import json
 import math
@@ -11,6 +12,7 @@ pytest.importorskip("tokenizers")
 
 import chinese  # noqa: E402
 import chinese_models  # noqa: E402
+import chinese_recipes  # noqa: E402
 from chinese_tables import TREES  # noqa: E402
 from han_text import HAN, read_sentences  # noqa: E402
 from model_scores import ModelScores  # noqa: E402
@@ -58,13 +60,16 @@ def test_tables(at_once):
     trees, *boundaries = tables_of(at_once / "chinese.json")
     heading, *rows = trees["grid"]
     assert list(dict.fromkeys(row[0] for row in rows)) == list(TREES.values())
-    decodings = [*["greedy", "MBR"] * len(chinese.RECIPES), *["MBR"] * (len(chinese.ENSEMBLES) + 1)]
+    decodings = [
+        *["greedy", "MBR"] * len(chinese_recipes.RECIPES),
+        *["MBR"] * (len(chinese_recipes.ENSEMBLES) + 1),
+    ]
     assert [row[1] for row in rows[: len(decodings)]] == decodings
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
     # Decoded by MBR: models differ, and an ensemble is none of its members.
     # In so short a text, Unigram finds the same morphemes however many it is asked for, and --quick limits times.
     same = {"weak-links-unigram-x4", "longer-weak-links", "longer-weak-links-fewer-unigram"}
-    names = [name for name in (*chinese.RECIPES, *chinese.ENSEMBLES) if name not in same]
+    names = [name for name in (*chinese_recipes.RECIPES, *chinese_recipes.ENSEMBLES) if name not in same]
     figures = [tuple(by_name[TREES[name]][convention] for convention in CONVENTIONS) for name in names]
     assert len(set(figures)) == len(figures)
     assert by_name["neural PCFG"]["paper"] == "74.26"
@@ -121,7 +126,7 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     assert of_pruned.own_settings["model"] == models[0] | {"chart": "pruned"}
     of_bpe, of_unigram, of_both = (one.own_settings["morphemes"] for one in (longer, unigram, of_pruned))
     assert of_both == of_unigram == of_bpe | {"method": "unigram", "size": 2 * of_bpe["size"]}
-    names = [name for name in chinese.RECIPES if "weak-links" in name]
+    names = [name for name in chinese_recipes.RECIPES if "weak-links" in name]
     at_weak_links = [scores[f"{name}-seed0.json"].own_settings for name in names]
     weak = at_weak_links[0]
     assert weak == longer.own_settings | {"times": 3, "cuts": "weak links"}
@@ -135,12 +140,12 @@ def test_models_differ_in_what_they_are_named_for(at_once):
     ]
     alike = ("training", "times", "cuts")
     assert all([one[key] for key in alike] == [weak[key] for key in alike] for one in at_weak_links)
-    for ensemble, names in chinese.ENSEMBLES.items():
+    for ensemble, names in chinese_recipes.ENSEMBLES.items():
         own = scores[f"{ensemble}-seed0.json"].own_settings
         assert own["members"] == {name: scores[f"{name}-seed0.json"].own_settings for name in names}
-        if ensemble in chinese.WITH_PIECES:
-            assert own["pieces"]["size"] == chinese.PIECES_FACTOR * of_bpe["size"]
-            assert own["decoding"] == dataclasses.asdict(chinese.DECODING_WITH_PIECES)
+        if ensemble in chinese_recipes.WITH_PIECES:
+            assert own["pieces"]["size"] == chinese_recipes.PIECES_FACTOR * of_bpe["size"]
+            assert own["decoding"] == dataclasses.asdict(chinese_recipes.DECODING_WITH_PIECES)
         else:
             assert set(own) == {"members"}
     assert len({json.dumps(of_one.settings) for of_one in scores.values()}) == 1
@@ -155,7 +160,7 @@ def test_nothing_is_trained_twice(at_once, monkeypatch, steps_taken):
     call(monkeypatch, "--out", at_once / "chinese.json")
     assert tables_of(at_once / "chinese.json") == before
     # Scores are lost, but models are not.
-    for name in ("pruned", *chinese.ENSEMBLES):
+    for name in ("pruned", *chinese_recipes.ENSEMBLES):
         (at_once / "chinese" / f"{name}-seed0.json").unlink()
     call(monkeypatch, "--quick", *shared)
     assert not steps_taken and tables_of(at_once / "chinese.json") == before
@@ -204,8 +209,8 @@ def test_seconds_of_stopped_training_count(monkeypatch, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("".join(s.text + "\n" for s in read_sentences(chinese.SAMPLE).sentences), encoding="utf-8")
     settings = chinese_models.Settings(longest=6, seconds=40)
-    options = chinese.argparse.Namespace(quick=True, morphemes=400, sequences=1)
-    variant = chinese.variants_of(options)["complete"]
+    options = argparse.Namespace(quick=True, morphemes=400, sequences=1)
+    variant = chinese_recipes.variants_of(options)["complete"]
     monkeypatch.setattr("treetok.model.training.trainer.time", Clock())
     monkeypatch.setattr(chinese_models, "CHECKPOINT_SECONDS", 1e-9)
 
@@ -235,6 +240,10 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     gold, text = ["--test", chinese.SAMPLE], at_once / "build" / "sample.txt"
     latin = tmp_path / "latin.tsv"
     latin.write_bytes(b"na\xefve\tna\xefve\n")
+    spaces, trailing, no_tab = (tmp_path / f"{name}.tsv" for name in ("spaces", "trailing", "no_tab"))
+    spaces.write_text("他来了\t他 来 了\n他来了\t他  来 了\n", encoding="utf-8")
+    trailing.write_text("他来了\t他 来 了 \n", encoding="utf-8")
+    no_tab.write_text("他来了 他 来 了\n", encoding="utf-8")
     english = tmp_path / "english.txt"
     english.write_text("No Han characters.\n", encoding="utf-8")
     train = [text, *gold, "--folder", tmp_path / "build", "--only", "complete"]
@@ -248,11 +257,24 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         ([*train, "--against", "bpe,foo"], "unknown baseline 'foo' in --against"),
         ([*gold, "--dev", chinese.SAMPLE], "--dev and --test have the same name"),
         (["--test", latin], "latin.tsv, line 1: byte 0xef is not UTF-8"),
-        ([*train, "--seconds", "-5", "--steps", "4"], "seconds or steps above 0"),
-        ([*train, "--seconds", "nan", "--steps", "4"], "seconds or steps above 0"),
-        ([*train, "--sequences", "0"], "--sequences must be at least 1"),
+        (["--test", spaces], "spaces.tsv, line 2: a word is empty"),
+        (["--test", trailing], "trailing.tsv, line 1: a word is empty"),
+        (["--test", no_tab], "no_tab.tsv, line 1: there is no TAB"),
+        ([*gold, "--only", "complete"], "--only names models to train, which needs a text"),
+        ([*train[:-1], "none,complete"], "unknown model 'none' in --only: choose .*, or just none"),
+        ([*train, "--longest", "1"], "--longest must be at least 2"),
+        ([*train, "--morphemes", "2000000000"], "--morphemes must be from 1 to 1250000, not 2000000000"),
+        ([*train, "--morphemes", "0"], "--morphemes must be from 1"),
+        ([*train, "--sequences", "1" + 22 * "0"], "--sequences must be from 1 to 100000, not 1000"),
+        ([*train, "--seed", "1" + 22 * "0"], "--seed must be from 0 to 4611686018427387903, not 1000"),
+        ([*train, "--against", "bpe", "--vocab-size", "0"], "--vocab-size must be from 1 to"),
+        ([*train, "--scores", tmp_path / "chinese.json"], "chinese.json is the folder of scores"),
+        ([*train, "--model", "nosuch"], "nosuch"),
+        ([*train, "--seconds", "-5", "--steps", "4"], "of which one is above 0"),
+        ([*train, "--seconds", "nan", "--steps", "4"], "of which one is above 0"),
+        ([*train, "--sequences", "0"], "--sequences must be from 1 to 100000, not 0"),
         ([english, *train[1:]], "english.txt: the text has no Han characters"),
-        ([*train, "--seed", "-1"], "--seed must be 0 or more"),
+        ([*train, "--seed", "-1"], "--seed must be from 0 to"),
         ([*train, "--scores", text], "is a file: scores are kept in a folder"),
     ):
         with pytest.raises(TreetokError, match=message):
@@ -263,6 +285,78 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     shared = ["--quick", "--folder", at_once / "build", "--out", at_once / "chinese.json"]
     with pytest.raises(TreetokError, match="is of another training: steps: 4 there"):
         call(monkeypatch, *shared, "--steps", "5")
+
+
+def test_sentences_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "marked.tsv"
+    path.write_text("\ufeff他来了\t他 来 了\n", encoding="utf-8")
+    assert [sentence.words for sentence in read_sentences(path).sentences] == [("他", "来", "了")]
+
+
+def test_two_gold_files_of_one_name_are_not_in_one_table(at_once, monkeypatch, tmp_path, steps_taken):
+    """Nor are scores lost that were there before."""
+    for path in (at_once / "chinese").glob("*.json"):
+        (tmp_path / "chinese").mkdir(exist_ok=True)
+        (tmp_path / "chinese" / path.name).write_bytes(path.read_bytes())
+    other = tmp_path / chinese.SAMPLE.name
+    lines = chinese.SAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
+    other.write_text("".join(lines[:20]), encoding="utf-8")
+    shared = ["--quick", "--folder", at_once / "build", "--out", tmp_path / "chinese.json"]
+    with pytest.raises(TreetokError, match="was scored on another chinese_sample"):
+        call(monkeypatch, *shared, "--only", "complete", "--test", other)
+    assert not (tmp_path / "chinese.json").exists() and not steps_taken
+    call(monkeypatch, *shared)
+    assert tables_of(tmp_path / "chinese.json")[0] == tables_of(at_once / "chinese.json")[0]
+
+
+DAMAGES = {
+    "weak-links-pieces": [
+        ("training", {}),
+        ("own_settings.decoding", {}),
+        ("own_settings.pieces.shortest_new_piece", None),
+        ("own_settings.pieces", 5),
+        ("gold.chinese_sample.rows", "x"),
+        ("gold.chinese_sample.rows.MBR", {}),
+        *(
+            ("gold.chinese_sample.rows.MBR.all words", rows)
+            for rows in ("", "a b", "1/2 3", "5/2", "nan/2", "-1/2")
+        ),
+    ],
+    "weak-links": [
+        ("training.stretches_in_text", 0),
+        ("training.seconds", "a"),
+        ("training.device", None),
+        ("own_settings.model", "x"),
+        ("name", "complete"),
+    ],
+    "tokenizers/bpe": [
+        ("training", {}),
+        ("gold.chinese_sample.tokens", 0),
+        ("gold.chinese_sample.tokens", "0"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"), [(name, *damage) for name in DAMAGES for damage in DAMAGES[name]]
+)
+def test_damaged_scores_are_named(at_once, monkeypatch, tmp_path, name, place, value):
+    path = tmp_path / "chinese" / f"{name}-seed0.json"
+    path.parent.mkdir(parents=True)
+    scores = json.loads((at_once / "chinese" / f"{name}-seed0.json").read_text(encoding="utf-8"))
+    *outer, last = place.split(".")
+    inside = scores
+    for key in outer:
+        inside = inside[key]
+    inside[last] = value
+    if last == "all words":
+        # As many rows as there are sentences.
+        inside[last] = " ".join([value] * scores["gold"]["chinese_sample"]["sentences"])
+    elif value is None:
+        del inside[last]
+    path.write_text(json.dumps(scores), encoding="utf-8")
+    with pytest.raises(TreetokError, match=rf"{path.name} (is damaged|has the scores of complete)"):
+        call(monkeypatch, "--out", tmp_path / "chinese.json")
 
 
 def test_other_settings_leave_scores_alone(at_once, monkeypatch, steps_taken):
@@ -309,12 +403,12 @@ def test_tokenizers_in_folders_of_the_same_name(lossless, monkeypatch, tmp_path)
 
 
 def test_a_longer_training_has_more_seconds():
-    options = chinese.argparse.Namespace(quick=False, morphemes=400, sequences=1)
-    variants = chinese.variants_of(options)
+    options = argparse.Namespace(quick=False, morphemes=400, sequences=1)
+    variants = chinese_recipes.variants_of(options)
     settings = chinese_models.Settings(seconds=10.0)
-    limits = {name: variants[name].seconds(settings) for name in chinese.RECIPES}
+    limits = {name: variants[name].seconds(settings) for name in chinese_recipes.RECIPES}
     assert limits.pop("complete-no-overriding-longer") == 150.0
-    assert {limits.pop(name) for name in chinese.ENSEMBLES["no-overriding-ensemble"]} == {110.0}
+    assert {limits.pop(name) for name in chinese_recipes.ENSEMBLES["no-overriding-ensemble"]} == {110.0}
     for prefix, seconds in (("pruned-weak-links", 30.0), ("longer-weak-links", 140.0), ("weak-links", 60.0)):
         assert {limits.pop(name) for name in list(limits) if name.startswith(prefix)} == {seconds}
     assert set(limits.values()) == {10.0}
@@ -340,8 +434,8 @@ def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
     text.write_text("一二三四五六七八九十。" * 30 + "甲乙丙丁\n", encoding="utf-8")
     settings = chinese_models.Settings(longest=9, seconds=0.0, steps=1)
     training = chinese_models.ChineseTraining([text], "", settings, tmp_path / "models", "cpu")
-    options = chinese.argparse.Namespace(quick=True, morphemes=20, sequences=1)
-    of_others = chinese.variants_of(options)["complete"]
+    options = argparse.Namespace(quick=True, morphemes=20, sequences=1)
+    of_others = chinese_recipes.variants_of(options)["complete"]
     own = dataclasses.replace(of_others, longest=4)
     for name, variant, longest, parts in (("own", own, 4, 3), ("others", of_others, 9, 2)):
         assert variant.own_settings(settings)["model"]["max_word_length"] == longest
@@ -352,6 +446,8 @@ def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
 def test_scores_of_another_experiment_are_no_table(monkeypatch, tmp_path):
     results = chinese.ROOT / "results"
     for scores in (results / "pruned_models", results / "chinese" / "tokenizers"):
-        with pytest.raises(TreetokError, match="is no model of this experiment: choose other --scores"):
+        with pytest.raises(
+            TreetokError, match=r"^.+-seed0\.json has no model of this experiment: .* choose other --scores"
+        ):
             call(monkeypatch, "--scores", scores, "--out", tmp_path / "chinese.json")
     assert not (tmp_path / "chinese.json").exists()
