@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from model_scores import ModelScores, file_name, gold_files, named_if_damaged, without_empty_columns
+from model_scores import (
+    MBR_TREES,
+    ModelScores,
+    file_name,
+    gold_files,
+    named_if_damaged,
+    without_empty_columns,
+)
 from treetok.errors import TreetokError
-from treetok.evaluate.bootstrap import interval
-from treetok.evaluate.metrics.measurement import Measurement
-from treetok.evaluate.report import percent, percent_with_interval
+from treetok.evaluate.bootstrap import interval, paired_test
+from treetok.evaluate.metrics.measurement import Floats, Measurement
+from treetok.evaluate.report import percent, percent_with_interval, written_p
 from word_boundaries import (
+    ALL_WORDS,
     BETWEEN_HAN,
     CONVENTIONS,
     POSITIONS,
@@ -65,6 +73,9 @@ WITHOUT_OVERRIDING = "99.24"
 PAPER = {name: WITHOUT_OVERRIDING for name, label in TREES.items() if "without MorphOverriding" in label} | {
     "pcfg": "74.26"
 }
+# The single model that was trained longest.
+REFERENCE = "complete-no-overriding-longer"
+ABSENT = "-"
 
 Table = dict[str, Any]
 
@@ -78,20 +89,33 @@ def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
     for gold, facts in those_of_test_first(scores):
         rows = []
         words: dict[str, float] = {}
-        for of_one in in_order(scores, TREES):
-            of_gold = of_one.on_gold(gold, "rows") if gold in of_one.gold else {}
-            with named_if_damaged(of_one):
-                for decoding, written in of_gold.items():
-                    row = {"trees": TREES[of_one.name], "decoding": decoding}
-                    for convention in CONVENTIONS:
-                        table = read_rows(written[convention], facts["sentences"])
-                        words[convention] = table[:, 1].sum()
-                        row[convention] = figure(pooled_recall(table))
-                        row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
-                    rows.append({**row, "paper": PAPER.get(of_one.name, "-")})
+        recalls = {
+            (of_one.name, decoding): recall
+            for of_one in in_order(scores, TREES)
+            for decoding, recall in recalls_on(of_one, gold, facts["sentences"])
+        }
+        reference = recalls.get((REFERENCE, MBR_TREES), {}).get(ALL_WORDS)
+        for (name, decoding), by_convention in recalls.items():
+            row = {"trees": TREES[name], "decoding": decoding}
+            for convention, table in by_convention.items():
+                words[convention] = table[:, 1].sum()
+                row[convention] = figure(pooled_recall(table))
+                row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
+            p = ABSENT
+            if reference is not None and (name, decoding) != (REFERENCE, MBR_TREES):
+                p = written_p(paired_test(*map(pooled_recall, (by_convention[ALL_WORDS], reference))).p_value)
+            rows.append({**row, "p": p, "paper": PAPER.get(name, ABSENT)})
         counted = ", ".join(f"{count:.0f} {convention}" for convention, count in words.items())
         title = f"words that are spans of trees, {titled(gold, facts)}; inside stretches {counted}"
         yield {"title": title, "grid": grid_of(rows)}
+
+
+def recalls_on(scores: ModelScores, gold: str, sentences: int) -> Iterator[tuple[str, dict[str, Floats]]]:
+    """By decoding: for each convention and sentence, how many words are found, and how many there are."""
+    of_gold = scores.on_gold(gold, "rows") if gold in scores.gold else {}
+    with named_if_damaged(scores):
+        for decoding, written in of_gold.items():
+            yield decoding, {convention: read_rows(written[convention], sentences) for convention in CONVENTIONS}
 
 
 def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
@@ -108,7 +132,7 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
                     rows.append(
                         {
                             "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
-                            "|V|": str(of_one.training["entries"] or "-"),
+                            "|V|": str(of_one.training["entries"] or ABSENT),
                             "P": figure(found.precision),
                             "R": figure(found.recall),
                             "F1": figure(found.f1),
@@ -141,7 +165,7 @@ def grid_of(rows: Sequence[dict[str, str]]) -> list[list[str]]:
 def figure(measurement: Measurement) -> str:
     """In %, with an interval; a dash where there is nothing to measure."""
     if np.isnan(measurement.value):
-        return "-"
+        return ABSENT
     found = interval(measurement)
     # A resample without anything to measure has no value.
     return percent(found) if np.isnan([found.low, found.high]).any() else percent_with_interval(found)
@@ -159,6 +183,7 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         " times as many as those of most models; Unigram finds fewer than it is asked for",
         "cut at weak links": "for training, long stretches are cut between neighbours that stand together least"
         " often for how frequent they are, in their middle third; those of other models are cut into equal parts",
+        "p": f"paired permutation test over sentences, of all words, against {TREES[REFERENCE]}, {MBR_TREES}",
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
         " has no figure there",
     }

@@ -13,7 +13,7 @@ pytest.importorskip("tokenizers")
 import chinese  # noqa: E402
 import chinese_models  # noqa: E402
 import chinese_recipes  # noqa: E402
-from chinese_tables import TREES  # noqa: E402
+from chinese_tables import REFERENCE, TREES  # noqa: E402
 from han_text import HAN, read_sentences  # noqa: E402
 from model_scores import ModelScores  # noqa: E402
 from neural_pcfg.training import Trainer as GrammarTrainer  # noqa: E402
@@ -73,6 +73,8 @@ def test_tables(at_once):
     figures = [tuple(by_name[TREES[name]][convention] for convention in CONVENTIONS) for name in names]
     assert len(set(figures)) == len(figures)
     assert by_name["neural PCFG"]["paper"] == "74.26"
+    assert {name for name in by_name if by_name[name]["p"] == "-"} == {TREES[REFERENCE]}
+    assert 0.2 < float(by_name[TREES["weak-links"]]["p"]) <= 1 and float(by_name["balanced"]["p"]) < 0.05
     file = read_sentences(chinese.SAMPLE)
     found = words_found(file.sentences, chinese.spans_of_trees(LeftBranching(), file.stretches))
     for convention, counts in found.items():
