@@ -16,7 +16,8 @@ from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morpheme
 from treetok.model.device import explained_memory_errors  # noqa: E402
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named  # noqa: E402
 from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words  # noqa: E402
-from treetok.pipeline.neural import warn_of_large_batches  # noqa: E402
+from treetok.pipeline.neural import chosen_preset, warn_of_large_batches  # noqa: E402
+from treetok.pipeline.options import TrainOptions  # noqa: E402
 from treetok.pipeline.overrides import override  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 
@@ -180,6 +181,21 @@ def test_batches_for_a_gpu_are_warned_of_on_a_cpu():
         warnings.simplefilter("error")
         warn_of_large_batches(PRESETS["tiny"], "cpu")
         warn_of_large_batches(PRESETS["fast"], "cuda")
+
+
+def test_settings_of_pieces_where_there_are_none():
+    def preset(**settings):
+        return chosen_preset(TrainOptions(preset="tiny", settings=settings), "cpu")
+
+    without = {"pieces.size": 0, "pieces.shortest_new_piece": 2, "decoding.piece_temperature": 2.0}
+    with pytest.warns(
+        TreetokWarning, match=r"^without effect: decoding\.piece_temperature, pieces\.shortest_new_piece;"
+    ):
+        preset(**without)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        preset(**without | {"pieces.size": 9})
+        preset(**{"pieces.size": 0, "decoding.temperature": 1.0})
 
 
 def test_a_batch_that_does_not_fit_into_memory():

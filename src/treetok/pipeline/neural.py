@@ -7,7 +7,7 @@ import dataclasses
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -223,7 +223,22 @@ def chosen_preset(options: TrainOptions, device: str) -> Preset:
     settings = {setting.name for setting in dataclasses.fields(Preset)}
     for key in sorted(({option.name for option in dataclasses.fields(options)} - settings) & overrides.keys()):
         raise TreetokError(f"{key!r} is not a setting of a preset but an option: --{key.replace('_', '-')}")
-    return override(preset, overrides)
+    preset = override(preset, overrides)
+    warn_of_settings_without_pieces(preset, overrides)
+    return preset
+
+
+def warn_of_settings_without_pieces(preset: Preset, overrides: Iterable[str]) -> None:
+    """Settings of the language model of pieces, where there is none."""
+    of_pieces = [name for name in overrides if name.startswith("pieces.") or name == "decoding.piece_temperature"]
+    without_effect = sorted(set(of_pieces) - {"pieces.size"})
+    if without_effect and not preset.pieces.size:
+        warnings.warn(
+            f"without effect: {', '.join(without_effect)}; pieces.size is 0, so that there is no language model of"
+            " pieces",
+            TreetokWarning,
+            stacklevel=5,
+        )
 
 
 def overrides_of(options: TrainOptions) -> dict[str, Any]:
