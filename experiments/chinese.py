@@ -34,7 +34,7 @@ from chinese_tables import boundary_tables, notes_of, recall_tables
 from composition_models import versions
 from han_text import GoldSentence, SentenceFile, Span, read_sentences
 from lineup_options import plain_parser
-from model_scores import ModelScores, check_settings, finished_scores, load_scores, sha256_of
+from model_scores import ModelScores, check_gold, check_settings, finished_scores, load_scores, sha256_of
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE
@@ -75,8 +75,8 @@ TRIVIAL_TOKENS: dict[str, Callable[[GoldSentence], list[str]]] = {
     "stretches": one_token_per_stretch,
 }
 NO_DECODING = "-"
-# Nobody has memory for larger batches.
-MOST_SEQUENCES = 100_000
+# More of them do not fit into the memory of any machine that we know.
+MOST_SEQUENCES = 4096
 PROFILE = "lossless"
 
 Gold = Mapping[str, SentenceFile]
@@ -87,6 +87,8 @@ def main() -> None:
     gold = {role: read_sentences(path) for role in ("test", "dev") if (path := getattr(options, role))}
     models = load_tokenizers(options.model)
     tokens_folder = options.scores / "tokenizers"
+    for folder in (options.scores, tokens_folder):
+        check_gold(folder, list(gold.values()))
     if options.text and options.only:
         score_tree_models(options, gold, options.scores)
     if gold:
@@ -142,7 +144,7 @@ def parsed_options() -> argparse.Namespace:
         parser.set_defaults(**QUICK, **({} if options.text else QUICK_SAMPLE))
         options = parser.parse_args()
         use_sample(options)
-    names = list(TREE_MODELS) if options.only is None else options.only.split(",")
+    names = list(TREE_MODELS) if options.only is None else [name.strip() for name in options.only.split(",")]
     names = [] if names == ["none"] else names
     for name in names:
         if name not in TREE_MODELS:
@@ -200,8 +202,8 @@ def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> 
     settings = Settings(options.longest, options.seconds, options.steps, options.seed)
     text_sha256 = fingerprint(options.text)
     shared = {"text": text_sha256, **asdict(settings)}
-    check_settings(folder, shared)
     files = list(gold.values())
+    check_settings(folder, shared)
     training = None
     for name, variant in variants_of(options).items():
         own_settings = variant.own_settings(settings)

@@ -83,7 +83,9 @@ class Settings:
         if not 0 <= self.seed <= MAX_SEED:
             raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {self.seed}")
         if self.longest < 2:
-            raise TreetokError(f"--longest must be at least 2, which have a tree, not {self.longest}")
+            raise TreetokError(
+                f"--longest must be at least 2, since one character has no tree, not {self.longest}"
+            )
 
 
 @dataclass(frozen=True)

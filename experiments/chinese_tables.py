@@ -80,19 +80,56 @@ ABSENT = "-"
 Table = dict[str, Any]
 
 
+class GoldSentences:
+    """What files of scores say of the same sentences; an error if they disagree.
+
+    sentences: how many there are.
+    """
+
+    def __init__(self, gold: str, scores: Sequence[ModelScores]) -> None:
+        self.gold = gold
+        self.scores = [of_one for of_one in scores if gold in of_one.gold]
+        facts = [self._facts(of_one) for of_one in self.scores]
+        for of_one, of_other in zip(self.scores, facts, strict=True):
+            if of_other[1:] != facts[0][1:]:
+                raise self._disagreement(of_one, self.scores[0])
+        self.role, self.sentences, self.words = facts[0]
+        self._to_be_found: dict[str, tuple[ModelScores, Floats]] = {}
+
+    def _facts(self, scores: ModelScores) -> tuple[str, int, int]:
+        entry = scores.gold[self.gold]
+        with named_if_damaged(scores):
+            return entry["role"], int(entry["sentences"]), int(entry["words"])
+
+    def _disagreement(self, scores: ModelScores, other: ModelScores) -> TreetokError:
+        files = (file_name(of_one.name, of_one.seed) for of_one in (scores, other))
+        return TreetokError(f"{' and '.join(files)} disagree on {self.gold}: remove the one that is damaged")
+
+    def rows(self, scores: ModelScores, written: Mapping[str, str], kind: str, columns: int) -> Floats:
+        """Numbers of every sentence; the last is how much there is to be found, whatever the model."""
+        table = read_rows(written[kind], self.sentences, columns)
+        first, to_be_found = self._to_be_found.setdefault(kind, (scores, table[:, -1]))
+        if (table[:, -1] != to_be_found).any():
+            raise self._disagreement(scores, first)
+        return table
+
+    def title(self) -> str:
+        return f"{self.gold} ({self.role}): {self.sentences} sentences, {self.words} words"
+
+
 def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
     """One table for each gold file, that of the test first."""
     for of_one in scores:
         if of_one.name not in TREES:
             file = file_name(of_one.name, of_one.seed)
             raise TreetokError(f"{file} has no model of this experiment: remove it, or choose other --scores")
-    for gold, facts in those_of_test_first(scores):
+    for gold in gold_sentences(in_order(scores, TREES)):
         rows = []
         words: dict[str, float] = {}
         recalls = {
             (of_one.name, decoding): recall
-            for of_one in in_order(scores, TREES)
-            for decoding, recall in recalls_on(of_one, gold, facts["sentences"])
+            for of_one in gold.scores
+            for decoding, recall in recalls_on(gold, of_one)
         }
         reference = recalls.get((REFERENCE, MBR_TREES), {}).get(ALL_WORDS)
         for (name, decoding), by_convention in recalls.items():
@@ -106,29 +143,29 @@ def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
                 p = written_p(paired_test(*map(pooled_recall, (by_convention[ALL_WORDS], reference))).p_value)
             rows.append({**row, "p": p, "paper": PAPER.get(name, ABSENT)})
         counted = ", ".join(f"{count:.0f} {convention}" for convention, count in words.items())
-        title = f"words that are spans of trees, {titled(gold, facts)}; inside stretches {counted}"
+        title = f"words that are spans of trees, {gold.title()}; inside stretches {counted}"
         yield {"title": title, "grid": grid_of(rows)}
 
 
-def recalls_on(scores: ModelScores, gold: str, sentences: int) -> Iterator[tuple[str, dict[str, Floats]]]:
+def recalls_on(gold: GoldSentences, scores: ModelScores) -> Iterator[tuple[str, dict[str, Floats]]]:
     """By decoding: for each convention and sentence, how many words are found, and how many there are."""
-    of_gold = scores.on_gold(gold, "rows") if gold in scores.gold else {}
     with named_if_damaged(scores):
+        of_gold = scores.on_gold(gold.gold, "rows")
+        if not of_gold:
+            raise ValueError("no rows")
         for decoding, written in of_gold.items():
-            yield decoding, {convention: read_rows(written[convention], sentences) for convention in CONVENTIONS}
+            yield decoding, {kind: gold.rows(scores, written, kind, columns=2) for kind in CONVENTIONS}
 
 
 def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
-    for gold, facts in those_of_test_first(scores):
+    for gold in gold_sentences(in_order(scores, OTHER_TOKENIZERS)):
         for positions in POSITIONS:
             rows = []
-            for of_one in in_order(scores, OTHER_TOKENIZERS):
-                if gold not in of_one.gold:
-                    continue
-                entry = of_one.gold[gold]
+            for of_one in gold.scores:
+                entry = of_one.gold[gold.gold]
                 with named_if_damaged(of_one):
-                    table = read_rows(of_one.on_gold(gold, "rows")[positions], facts["sentences"])
-                    found = boundary_scores(table)
+                    written = of_one.on_gold(gold.gold, "rows")
+                    found = boundary_scores(gold.rows(of_one, written, positions, columns=3))
                     rows.append(
                         {
                             "tokens": OTHER_TOKENIZERS.get(of_one.name, of_one.name),
@@ -140,22 +177,20 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
                             "characters/token": f"{entry['characters'] / entry['tokens']:.3f}",
                         }
                     )
-            yield {"title": f"boundaries {positions}, {titled(gold, facts)}", "grid": grid_of(rows)}
+            yield {"title": f"boundaries {positions}, {gold.title()}", "grid": grid_of(rows)}
 
 
-def those_of_test_first(scores: Sequence[ModelScores]) -> list[tuple[str, dict[str, Any]]]:
-    """The gold files by name, that of the test first."""
-    return sorted(gold_files(scores).items(), key=lambda item: item[1]["role"] != "test")
+def gold_sentences(scores: Sequence[ModelScores]) -> list[GoldSentences]:
+    """Those of the test first."""
+    return sorted(
+        (GoldSentences(gold, scores) for gold in gold_files(scores)), key=lambda gold: gold.role != "test"
+    )
 
 
 def in_order(scores: Sequence[ModelScores], labels: Mapping[str, str]) -> list[ModelScores]:
     """In the order of the labels; those without one come first."""
     places = {name: place for place, name in enumerate(labels)}
     return sorted(scores, key=lambda of_one: places.get(of_one.name, -1))
-
-
-def titled(gold: str, facts: dict[str, Any]) -> str:
-    return f"{gold} ({facts['role']}): {facts['sentences']} sentences, {facts['words']} words"
 
 
 def grid_of(rows: Sequence[dict[str, str]]) -> list[list[str]]:
@@ -191,12 +226,12 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         if "pieces" in of_one.own_settings:
             with named_if_damaged(of_one):
                 notes["pieces"] = described_pieces(of_one)
-    trained = [of_one for of_one in in_order(trees, TREES) if "steps" in of_one.training]
+    trained = [of_one for of_one in in_order(trees, TREES) if "training" in of_one.own_settings]
     trainings, devices = [], set()
     for of_one in trained:
         with named_if_damaged(of_one):
             trainings.append(described(of_one))
-            devices.add(str(of_one.training["device"]))
+            devices.add(f"{of_one.training['device']:s}")
     for of_one in trained[:1]:
         with named_if_damaged(of_one):
             notes |= {
@@ -220,10 +255,10 @@ def described(scores: ModelScores) -> str:
     """How long a model was trained, and on how much text."""
     of_one = scores.training
     passes = of_one["stretches_seen"] / of_one["stretches_in_text"]
-    said = f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']} steps, {passes:.1f} passes"
+    said = f"{TREES[scores.name]} {of_one['seconds']:.0f} s, {of_one['steps']:d} steps, {passes:.1f} passes"
     if longest_stretch(scores) != scores.settings["longest"]:
         said += f" of stretches of up to {longest_stretch(scores)}"
-    return said + (f", {of_one['morphemes']} morphemes" if "morphemes" in of_one else "")
+    return said + (f", {of_one['morphemes']:d} morphemes" if "morphemes" in of_one else "")
 
 
 def described_pieces(scores: ModelScores) -> str:

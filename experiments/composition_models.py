@@ -24,6 +24,7 @@ from model_scores import (
     GREEDY_TREES,
     MBR_TREES,
     ModelScores,
+    check_gold,
     check_settings,
     file_name,
     finished_scores,
@@ -228,6 +229,7 @@ class Experiment:
             if self._finished(variant.name, seed, variant.settings(self.preset)) is None
         ]
         check_settings(self.scores_folder, self.settings)
+        check_gold(self.scores_folder, self.gold)
         upcoming = [variant.preset(self.preset).ensemble[0] for variant, _ in missing[1:]]
         for number, (variant, seed) in enumerate(missing):
             self.vocabulary(variant.preset(self.preset).ensemble[0])

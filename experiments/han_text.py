@@ -154,6 +154,8 @@ def read_sentences(path: Path) -> SentenceFile:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     sentences = []
     for number, line in enumerate(lines, start=1):
+        if not line:
+            raise TreetokError(f"{path}, line {number} is empty")
         text, tab, words = line.partition("\t")
         if not tab:
             raise TreetokError(f"{path}, line {number}: there is no TAB between a sentence and its words")

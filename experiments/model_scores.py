@@ -133,6 +133,8 @@ def sha256_of(gold: FileOfGold) -> str:
 
 def load_scores(folder: Path) -> list[ModelScores]:
     """All scores in a folder; an error if their models were not trained alike."""
+    if folder.exists() and not folder.is_dir():
+        raise TreetokError(f"{folder} is a file: scores are kept in a folder")
     paths = sorted(folder.glob("*-seed*.json"))
     scores = [ModelScores.load(path) for path in paths]
     for path, other in zip(paths, scores, strict=True):
@@ -144,14 +146,24 @@ def load_scores(folder: Path) -> list[ModelScores]:
 
 def check_settings(folder: Path, settings: Mapping[str, Any]) -> None:
     """Raise an error, before a model is trained, if its scores could not stand beside those in the folder."""
-    if folder.exists() and not folder.is_dir():
-        raise TreetokError(f"{folder} is a file: scores are kept in a folder")
     here = json.loads(json.dumps(settings))
     for of_one in load_scores(folder)[:1]:
         if of_one.settings != here:
             difference = first_difference(of_one.settings, here)
             path = folder / file_name(of_one.name, of_one.seed)
             raise TreetokError(f"{path} is of another training: {difference}; choose other --scores")
+
+
+def check_gold(folder: Path, gold_files: Sequence[FileOfGold]) -> None:
+    """Raise an error if the folder has scores on other files of the same names, which would be replaced."""
+    for of_one in load_scores(folder):
+        for gold in gold_files:
+            entry = of_one.gold.get(name_of(gold.path))
+            if entry is not None and entry["sha256"] != sha256_of(gold):
+                path = folder / file_name(of_one.name, of_one.seed)
+                raise TreetokError(
+                    f"{path} is of another {name_of(gold.path)} than {gold.path}: choose other --scores"
+                )
 
 
 def finished_scores(
@@ -279,7 +291,8 @@ def gold_files(scores: Sequence[ModelScores]) -> dict[str, dict[str, Any]]:
     for of_one in scores:
         for gold, entry in of_one.gold.items():
             if entry["sha256"] != first.setdefault(gold, entry)["sha256"]:
-                raise TreetokError(f"{of_one.name}, seed {of_one.seed}, was scored on another {gold}")
+                file = file_name(of_one.name, of_one.seed)
+                raise TreetokError(f"{file} is of another {gold} than others beside it: remove one or the other")
     return first
 
 

@@ -44,15 +44,15 @@ def written_rows(rows: Sequence[Sequence[float]]) -> str:
     return " ".join("/".join(f"{value:.6g}" for value in row) for row in rows)
 
 
-def read_rows(written: str, sentences: int) -> Floats:
+def read_rows(written: str, sentences: int, columns: int) -> Floats:
     """Rows of which the first number is of what was found, and no other is smaller.
 
-    >>> read_rows("1/2 0/0 1.5/3", sentences=3).tolist()
+    >>> read_rows("1/2 0/0 1.5/3", sentences=3, columns=2).tolist()
     [[1.0, 2.0], [0.0, 0.0], [1.5, 3.0]]
     """
     rows = np.array([row.split("/") for row in written.split(" ")], dtype=np.float64)
-    if rows.ndim != 2 or len(rows) != sentences:
-        raise ValueError(f"not {sentences} rows of numbers")
+    if rows.shape != (sentences, columns):
+        raise ValueError(f"not {sentences} rows of {columns} numbers")
     # Also false for numbers that are none.
     if not ((rows[:, :1] >= 0) & (rows[:, :1] <= rows[:, 1:]) & (rows[:, 1:] < np.inf)).all():
         raise ValueError("more is found than there is")

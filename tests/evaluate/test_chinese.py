@@ -267,14 +267,14 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         ([*train, "--longest", "1"], "--longest must be at least 2"),
         ([*train, "--morphemes", "2000000000"], "--morphemes must be from 1 to 1250000, not 2000000000"),
         ([*train, "--morphemes", "0"], "--morphemes must be from 1"),
-        ([*train, "--sequences", "1" + 22 * "0"], "--sequences must be from 1 to 100000, not 1000"),
+        ([*train, "--sequences", "1" + 22 * "0"], "--sequences must be from 1 to 4096, not 1000"),
         ([*train, "--seed", "1" + 22 * "0"], "--seed must be from 0 to 4611686018427387903, not 1000"),
         ([*train, "--against", "bpe", "--vocab-size", "0"], "--vocab-size must be from 1 to"),
         ([*train, "--scores", tmp_path / "chinese.json"], "chinese.json is the folder of scores"),
         ([*train, "--model", "nosuch"], "nosuch"),
         ([*train, "--seconds", "-5", "--steps", "4"], "of which one is above 0"),
         ([*train, "--seconds", "nan", "--steps", "4"], "of which one is above 0"),
-        ([*train, "--sequences", "0"], "--sequences must be from 1 to 100000, not 0"),
+        ([*train, "--sequences", "0"], "--sequences must be from 1 to 4096, not 0"),
         ([english, *train[1:]], "english.txt: the text has no Han characters"),
         ([*train, "--seed", "-1"], "--seed must be from 0 to"),
         ([*train, "--scores", text], "is a file: scores are kept in a folder"),
@@ -296,38 +296,88 @@ def test_sentences_may_begin_with_a_byte_order_mark(tmp_path):
 
 
 def test_two_gold_files_of_one_name_are_not_in_one_table(at_once, monkeypatch, tmp_path, steps_taken):
-    """Nor are scores lost that were there before."""
+    """Nor are the scores replaced that were there before."""
     for path in (at_once / "chinese").glob("*.json"):
         (tmp_path / "chinese").mkdir(exist_ok=True)
         (tmp_path / "chinese" / path.name).write_bytes(path.read_bytes())
     other = tmp_path / chinese.SAMPLE.name
     lines = chinese.SAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
     other.write_text("".join(lines[:20]), encoding="utf-8")
+    before = {path: path.read_bytes() for path in (tmp_path / "chinese").glob("*.json")}
     shared = ["--quick", "--folder", at_once / "build", "--out", tmp_path / "chinese.json"]
-    with pytest.raises(TreetokError, match="was scored on another chinese_sample"):
-        call(monkeypatch, *shared, "--only", "complete", "--test", other)
-    assert not (tmp_path / "chinese.json").exists() and not steps_taken
+    for only in ("complete", "none"):
+        with pytest.raises(
+            TreetokError, match=r"-seed0\.json is of another chinese_sample than .*choose other --scores"
+        ):
+            call(monkeypatch, *shared, "--only", only, "--test", other)
+    assert not steps_taken and before == {path: path.read_bytes() for path in before}
+    assert not (tmp_path / "chinese" / "tokenizers").exists()
     call(monkeypatch, *shared)
     assert tables_of(tmp_path / "chinese.json")[0] == tables_of(at_once / "chinese.json")[0]
+    # Of another origin.
+    scores = json.loads((tmp_path / "chinese" / "pcfg-seed0.json").read_text(encoding="utf-8"))
+    scores["gold"]["chinese_sample"]["sha256"] = "0"
+    (tmp_path / "chinese" / "pcfg-seed0.json").write_text(json.dumps(scores), encoding="utf-8")
+    with pytest.raises(TreetokError, match=r"\.json is of another chinese_sample than others beside it"):
+        call(monkeypatch, "--out", tmp_path / "chinese.json")
+
+
+def test_scores_that_disagree_on_the_sentences_are_named(at_once, monkeypatch, tmp_path):
+    folder = tmp_path / "chinese"
+    folder.mkdir()
+    for name in ("complete", "balanced"):
+        (folder / f"{name}-seed0.json").write_bytes((at_once / "chinese" / f"{name}-seed0.json").read_bytes())
+    path = folder / "complete-seed0.json"
+    whole = path.read_text(encoding="utf-8")
+    gold = json.loads(whole)["gold"]["chinese_sample"]
+    first, *others = gold["rows"]["MBR"]["all words"].split(" ")
+    found, total = first.split("/")
+    for change in (
+        {"sentences": gold["sentences"] - 1},
+        {"words": gold["words"] + 1},
+        {
+            "rows": gold["rows"]
+            | {"MBR": gold["rows"]["MBR"] | {"all words": f"{found}/9{total} " + " ".join(others)}}
+        },
+        {
+            "rows": gold["rows"]
+            | {"MBR": gold["rows"]["MBR"] | {"all words": " ".join(["0/0"] * len([first, *others]))}}
+        },
+    ):
+        scores = json.loads(whole) | {"gold": {"chinese_sample": gold | change}}
+        path.write_text(json.dumps(scores), encoding="utf-8")
+        with pytest.raises(
+            TreetokError,
+            match=r"complete-seed0\.json and \S+ disagree on chinese_sample|\S+ and complete-seed0\.json disagree",
+        ):
+            call(monkeypatch, "--out", tmp_path / "chinese.json")
 
 
 DAMAGES = {
     "weak-links-pieces": [
         ("training", {}),
         ("own_settings.decoding", {}),
+        ("gold.chinese_sample.words", None),
+        ("gold.chinese_sample.role", None),
+        ("gold.chinese_sample.sentences", "many"),
+        ("gold.chinese_sample.rows", {}),
         ("own_settings.pieces.shortest_new_piece", None),
         ("own_settings.pieces", 5),
         ("gold.chinese_sample.rows", "x"),
         ("gold.chinese_sample.rows.MBR", {}),
         *(
             ("gold.chinese_sample.rows.MBR.all words", rows)
-            for rows in ("", "a b", "1/2 3", "5/2", "nan/2", "-1/2")
+            for rows in ("", "a b", "1/2 3", "5/2", "nan/2", "-1/2", "1", "1/2/3")
         ),
     ],
     "weak-links": [
         ("training.stretches_in_text", 0),
         ("training.seconds", "a"),
+        ("training", {}),
         ("training.device", None),
+        ("training.device", 3),
+        ("training.steps", "many"),
+        ("training.morphemes", []),
         ("own_settings.model", "x"),
         ("name", "complete"),
     ],

@@ -250,7 +250,7 @@ def test_mean_over_several_trees():
     sentences = random_sentences(3)
     of_sentences = [stretch for sentence in sentences for stretch in stretches(sentence.text)]
     several = [words_found(sentences, chinese.spans_of_trees(Random(seed), of_sentences)) for seed in range(4)]
-    mean = read_rows(chinese.mean_rows(several)[LONGER_WORDS], len(several[0][LONGER_WORDS]))
+    mean = read_rows(chinese.mean_rows(several)[LONGER_WORDS], len(several[0][LONGER_WORDS]), 2)
     pooled = [pooled_recall(np.array(rows[LONGER_WORDS], dtype=float)).value for rows in several]
     assert len(set(pooled)) > 1
     assert pooled_recall(mean).value == pytest.approx(np.mean(pooled))
@@ -258,7 +258,7 @@ def test_mean_over_several_trees():
 
 def test_rows_as_text():
     rows = [[0, 0], [3, 17], [2.5, 4]]
-    assert read_rows(written_rows(rows), len(rows)).tolist() == rows
+    assert read_rows(written_rows(rows), 3, 2).tolist() == rows
 
 
 # ---- boundaries

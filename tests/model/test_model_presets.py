@@ -164,7 +164,9 @@ def test_presets_that_make_no_sense(settings, message):
         ("decoding.mbr", False, "one model, not of an ensemble or of pieces: leave decoding.mbr at true"),
         ("pieces.size", 10**23, "the number of pieces must be from 0 to 5000000, not 1"),
         ("pieces.count_power", 2.0, "count_power must be between 0 and 1, not 2.0"),
-        ("ensemble.0.size", 2_000_000_000, "a morpheme vocabulary has at most 5000000 strings, not 2000000000"),
+        ("ensemble.0.size", 2_000_000_000, "size of morphemes must be from 1 to 5000000, not 2000000000"),
+        ("ensemble.0.size", 0, "size of morphemes must be from 1 to 5000000, not 0"),
+        ("ensemble.0.max_characters", 10**20, "max_characters of morphemes must be from 1 to 5000000, not 1000"),
     ],
 )
 def test_impossible_settings_are_refused_before_any_text_is_read(setting, value, message):

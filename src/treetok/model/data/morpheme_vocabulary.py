@@ -75,10 +75,11 @@ class MorphemeConfig:
     count_power: float = 1.0
 
     def __post_init__(self) -> None:
-        if min(self.size, self.max_characters) < 1:
-            raise TreetokError("a morpheme vocabulary must have at least one string")
-        if self.size > MAX_VOCAB_SIZE:
-            raise TreetokError(f"a morpheme vocabulary has at most {MAX_VOCAB_SIZE} strings, not {self.size}")
+        for name in ("size", "max_characters"):
+            if not 1 <= getattr(self, name) <= MAX_VOCAB_SIZE:
+                raise TreetokError(
+                    f"{name} of morphemes must be from 1 to {MAX_VOCAB_SIZE}, not {getattr(self, name)}"
+                )
         check_count_power(self.count_power)
         if self.method not in METHODS and not Path(self.method).is_file():
             raise TreetokError(f"unknown morphemes {self.method!r}: choose {', '.join(METHODS)} or a file")
