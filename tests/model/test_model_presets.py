@@ -198,6 +198,19 @@ def test_settings_of_pieces_where_there_are_none():
         warnings.simplefilter("error")
         preset(**without | {"pieces.size": 9})
         preset(**{"pieces.size": 0, "decoding.temperature": 1.0})
+        preset(**{"pieces.new_pieces": 0.0})
+
+
+def test_settings_of_what_is_not_used():
+    def preset(name, **settings):
+        return chosen_preset(TrainOptions(preset=name, settings=settings), "cpu")
+
+    with pytest.warns(
+        TreetokWarning, match=r"^without effect: pieces\.shortest_new_piece; pieces\.new_pieces is 0"
+    ):
+        preset("tiny", **{"pieces.new_pieces": 0.0, "pieces.shortest_new_piece": 2})
+    with pytest.warns(TreetokWarning, match=r"^without effect: decoding\.temperature; decoding\.mbr is false"):
+        preset("paper", **{"decoding.temperature": 50.0})
 
 
 def test_a_batch_that_does_not_fit_into_memory():

@@ -50,3 +50,16 @@ def test_a_language_model_of_pieces_is_decoded_with_the_ensemble(tmp_path):
     with pytest.warns(TreetokWarning, match=r"pieces.json is damaged: the stage 'pieces' is done again"):
         again = train([TEXT], preset, directory=tmp_path, resume=True)
     assert again.state.entries == tokenizer.state.entries
+
+
+def test_sizes_that_leave_room_for_characters_alone():
+    characters = len(set(TEXT) - set(" \n"))
+    ensemble = (MINUTE.ensemble[0], dataclasses.replace(MINUTE.ensemble[1], size=1))
+    with (
+        pytest.warns(TreetokWarning, match=r"^pieces\.size is 2, .*no pieces were found"),
+        pytest.warns(
+            TreetokWarning,
+            match=rf"^no morpheme of model 2 .*ensemble\.1\.size is 1, and the text has {characters} characters",
+        ),
+    ):
+        train([TEXT], dataclasses.replace(MINUTE, pieces=PieceConfig(2), ensemble=ensemble))

@@ -110,6 +110,13 @@ class EnsembleTraining:
                 ahead = self.ahead.pop(number, None)
                 morphemes = ahead.result() if ahead else find_morphemes(counts, config, strings)
                 shown.at(len(morphemes))
+            if not morphemes.longer:
+                warnings.warn(
+                    f"no morpheme of model {number + 1} is longer than a character: ensemble.{number}.size is"
+                    f" {config.size}, and the text has {len(morphemes.characters)} characters",
+                    TreetokWarning,
+                    stacklevel=2,
+                )
             made = {"characters": morphemes.characters, "morphemes": morphemes.longer}
             return {file: made}, {"method": config.method, "morphemes": len(morphemes)}
 

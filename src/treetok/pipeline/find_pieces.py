@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from treetok.corpus.word_ids import WordSequence
+from treetok.errors import TreetokWarning
 from treetok.model.data.piece_model import PieceModel, find_pieces
 from treetok.model.presets import Preset
 from treetok.model.training.build_trainer import chart_words
@@ -31,6 +33,13 @@ def piece_model(
         with progress.stage("finding pieces", None, "pieces") as shown:
             model = find_pieces(chart_words(sequence(), preset.model), config)
             shown.at(len(model.pieces))
+        if not model.pieces:
+            warnings.warn(
+                f"pieces.size is {config.size}, which leaves no room for more than the characters of the text: no"
+                " pieces were found",
+                TreetokWarning,
+                stacklevel=2,
+            )
         return {PIECES_FILE: model.as_json()}, {"pieces": len(model.pieces)}
 
     inputs = {**inputs, "config": dataclasses.asdict(config), "max_word_length": longest}

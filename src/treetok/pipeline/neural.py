@@ -224,21 +224,26 @@ def chosen_preset(options: TrainOptions, device: str) -> Preset:
     for key in sorted(({option.name for option in dataclasses.fields(options)} - settings) & overrides.keys()):
         raise TreetokError(f"{key!r} is not a setting of a preset but an option: --{key.replace('_', '-')}")
     preset = override(preset, overrides)
-    warn_of_settings_without_pieces(preset, overrides)
+    warn_of_settings_without_effect(preset, overrides)
     return preset
 
 
-def warn_of_settings_without_pieces(preset: Preset, overrides: Iterable[str]) -> None:
-    """Settings of the language model of pieces, where there is none."""
-    of_pieces = [name for name in overrides if name.startswith("pieces.") or name == "decoding.piece_temperature"]
-    without_effect = sorted(set(of_pieces) - {"pieces.size"})
-    if without_effect and not preset.pieces.size:
-        warnings.warn(
-            f"without effect: {', '.join(without_effect)}; pieces.size is 0, so that there is no language model of"
-            " pieces",
-            TreetokWarning,
-            stacklevel=5,
-        )
+def warn_of_settings_without_effect(preset: Preset, overrides: Iterable[str]) -> None:
+    """Settings that are given, but of something that other settings leave out."""
+    given = set(overrides)
+    of_pieces = {name for name in given if name.startswith("pieces.")} - {"pieces.size"}
+    why_not: list[tuple[set[str], str]] = []
+    if not preset.pieces.size:
+        reason = "pieces.size is 0, so that there is no language model of pieces"
+        why_not.append(({*of_pieces, "decoding.piece_temperature"}, reason))
+    elif not preset.pieces.new_pieces:
+        why_not.append(({"pieces.shortest_new_piece"}, "pieces.new_pieces is 0, so that no piece is new"))
+    if not preset.decoding.mbr:
+        why_not.append(({"decoding.temperature"}, "decoding.mbr is false, and the best split is the same"))
+    for names, reason in why_not:
+        if without_effect := sorted(given & names):
+            message = f"without effect: {', '.join(without_effect)}; {reason}"
+            warnings.warn(message, TreetokWarning, stacklevel=5)
 
 
 def overrides_of(options: TrainOptions) -> dict[str, Any]:
