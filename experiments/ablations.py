@@ -21,7 +21,7 @@ from pathlib import Path
 
 from composition_models import Experiment, Variant, add_training_options, scores_folder
 from fast_r2d2 import FastR2D2Learner
-from lineup_options import plain_parser
+from lineup_options import listed, plain_parser
 from model_scores import ModelScores, gold_tables, load_scores, notes_of, recall_columns, without_empty_columns
 from result_files import report_tables
 from treetok.cli.script_errors import run
@@ -82,7 +82,7 @@ def main() -> None:
         "--ensemble", action="store_true", help="train the other models of the preset, and decode all together"
     )
     options = parser.parse_args()
-    only = names if options.only is None else options.only.split(",")
+    only = names if options.only is None else listed(options.only)
     for name in only:
         if name not in names:
             raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(names)}")

@@ -21,27 +21,33 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chinese_models import ChineseTraining, Settings
+from chinese_gold import ROLES, Gold, check_scores, facts_of
+from chinese_models import ChineseTraining
 from chinese_recipes import PIECES_FACTOR, SEQUENCES, SEQUENCES_OF_LONGER, TREE_MODELS, variants_of
-from chinese_tables import boundary_tables, notes_of, recall_tables
+from chinese_tables import OTHER_TOKENIZERS, boundary_tables, notes_of, recall_tables
+from chinese_tokenizers import score_tokenizers
+from chinese_variants import Settings, Variant
 from composition_models import versions
-from han_text import GoldSentence, SentenceFile, Span, read_sentences
-from lineup_options import plain_parser
-from model_scores import ModelScores, check_gold, check_settings, finished_scores, load_scores, sha256_of
+from han_text import Span, read_sentences
+from lineup_options import folder_name, listed, plain_parser
+from model_scores import (
+    ModelScores,
+    check_settings,
+    finished_scores,
+    load_scores,
+)
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_VOCAB_SIZE, TRAINABLE
-from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
-from treetok.evaluate.lineup import build_lineup
 from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
 from treetok.evaluate.tree_sources import Balanced, LeftBranching, Random, RightBranching
@@ -53,9 +59,6 @@ from treetok.sources import TreeSource, scores_of_words
 from treetok.storage.atomic import checked_target
 from treetok.tree import walk_spans
 from word_boundaries import (
-    boundaries_found,
-    one_token_per_character,
-    one_token_per_stretch,
     words_found,
     written_rows,
 )
@@ -70,33 +73,34 @@ TRIVIAL_TREES: dict[str, TreeSource] = {
     "right-branching": RightBranching(),
     "balanced": Balanced(),
 }
-TRIVIAL_TOKENS: dict[str, Callable[[GoldSentence], list[str]]] = {
-    "characters": one_token_per_character,
-    "stretches": one_token_per_stretch,
-}
+TOKENIZERS = "tokenizers"
 NO_DECODING = "-"
 # More of them do not fit into the memory of any machine that we know.
 MOST_SEQUENCES = 4096
-PROFILE = "lossless"
-
-Gold = Mapping[str, SentenceFile]
 
 
 def main() -> None:
     options = parsed_options()
-    gold = {role: read_sentences(path) for role in ("test", "dev") if (path := getattr(options, role))}
+    gold = {role: read_sentences(path) for role in ROLES if (path := getattr(options, role))}
     models = load_tokenizers(options.model)
-    tokens_folder = options.scores / "tokenizers"
+    for model in models:
+        if model.name in OTHER_TOKENIZERS:
+            raise TreetokError(
+                f"a model cannot be called {model.name}, which is a row of its own: rename its folder"
+            )
+    tokens_folder = options.scores / TOKENIZERS
     for folder in (options.scores, tokens_folder):
-        check_gold(folder, list(gold.values()))
-    if options.text and options.only:
-        score_tree_models(options, gold, options.scores)
+        check_scores(folder, gold)
+    planned = planned_training(options, gold) if options.text and (options.only or options.quick) else None
+    # Tokenizers first: what is wrong with them is seen before tree models are trained, which may take hours.
     if gold:
         score_tokenizers(options, gold, tokens_folder, models)
+    if planned is not None and options.only:
+        score_tree_models(planned, options, gold)
     trees, tokens = load_scores(options.scores), load_scores(tokens_folder)
     if not trees and not tokens:
         raise TreetokError("nothing has been scored yet: name a text to train on, and --dev and --test")
-    tables = [*recall_tables(trees), *boundary_tables(tokens)]
+    tables = [*recall_tables(trees, Progress(True)), *boundary_tables(tokens)]
     report_tables(options.out, "Words of Chinese (Table 3)", tables, notes_of(trees, tokens))
 
 
@@ -108,8 +112,8 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("text", nargs="*", type=Path, help="text to train on")
     parser.add_argument("--dev", type=Path, help="sentences and their words, for choices")
     parser.add_argument("--test", type=Path, help="sentences and their words, for the table")
-    parser.add_argument("--folder", type=Path, help="where checkpoints and models are kept")
-    parser.add_argument("--scores", type=Path, help="where scores are kept (default: chinese beside --out)")
+    parser.add_argument("--folder", type=folder_name, help="where checkpoints and models are kept")
+    parser.add_argument("--scores", type=folder_name, help="where scores are kept (default: chinese beside --out)")
     parser.add_argument(
         "--only", help=f"models to train, separated by commas, of {', '.join(TREE_MODELS)}; or none (default: all)"
     )
@@ -144,23 +148,16 @@ def parsed_options() -> argparse.Namespace:
         parser.set_defaults(**QUICK, **({} if options.text else QUICK_SAMPLE))
         options = parser.parse_args()
         use_sample(options)
-    names = list(TREE_MODELS) if options.only is None else [name.strip() for name in options.only.split(",")]
-    names = [] if names == ["none"] else names
-    for name in names:
-        if name not in TREE_MODELS:
-            raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(TREE_MODELS)}, or just none")
-    if options.only and names and not options.text:
-        raise TreetokError("--only names models to train, which needs a text; tables are made of all scores")
-    options.only = names
+    options.only = chosen_models(options)
     check_numbers(options)
     options.scores = options.scores or options.out.parent / "chinese"
-    if options.scores == options.out:
-        raise TreetokError(f"{options.out} is the folder of scores: choose another --out, or --scores")
+    check_out(options)
     if options.text and options.only and options.folder is None:
         raise TreetokError("models are kept in a folder while they are trained: --folder FOLDER")
     if options.dev and options.test and name_of(options.dev) == name_of(options.test):
         raise TreetokError("--dev and --test have the same name, by which they are told apart")
-    for name in filter(None, options.against.split(",")):
+    options.against = listed(options.against)
+    for name in options.against:
         if name not in TRAINABLE:
             raise TreetokError(f"unknown baseline {name!r} in --against: choose {', '.join(TRAINABLE)}")
     if options.against and not options.text:
@@ -168,6 +165,33 @@ def parsed_options() -> argparse.Namespace:
     if (options.text or options.model) and not (options.dev or options.test):
         raise TreetokError("models are scored on sentences: --dev FILE, --test FILE")
     return options
+
+
+def chosen_models(options: argparse.Namespace) -> list[str]:
+    """The models to train, by --only."""
+    if options.only is None:
+        return list(TREE_MODELS)
+    names = listed(options.only)
+    if names == ["none"]:
+        return []
+    if not names:
+        raise TreetokError(f"--only names no model: choose {', '.join(TREE_MODELS)}, or none")
+    for name in names:
+        if name not in TREE_MODELS:
+            raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(TREE_MODELS)}, or just none")
+    if not options.text:
+        raise TreetokError("--only names models to train, which needs a text; tables are made of all scores")
+    return names
+
+
+def check_out(options: argparse.Namespace) -> None:
+    """The result cannot take the place of a folder that will be needed."""
+    folders = {options.scores, options.scores / TOKENIZERS}
+    if options.folder is not None:
+        folders |= {options.folder / name for name in TREE_MODELS}
+    resolved = {folder.resolve() for folder in folders}
+    if options.out.resolve() in resolved.union(*(folder.parents for folder in resolved)):
+        raise TreetokError(f"{options.out} is a folder of scores or models: choose another --out")
 
 
 def check_numbers(options: argparse.Namespace) -> None:
@@ -197,35 +221,58 @@ def use_sample(options: argparse.Namespace) -> None:
 # ---- trees
 
 
-def score_tree_models(options: argparse.Namespace, gold: Gold, folder: Path) -> None:
-    """Train and score the models that have no scores yet, and score trivial trees."""
+@dataclass(frozen=True)
+class PlannedTraining:
+    """
+    text_sha256: of the files of the text.
+    missing: the models that have no scores yet.
+    """
+
+    settings: Settings
+    text_sha256: str
+    missing: dict[str, Variant]
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What the scores of all models have in common."""
+        return {"text": self.text_sha256, **asdict(self.settings)}
+
+
+def planned_training(options: argparse.Namespace, gold: Gold) -> PlannedTraining:
+    """What is to be trained; an error if scores that are there are of another training."""
     settings = Settings(options.longest, options.seconds, options.steps, options.seed)
-    text_sha256 = fingerprint(options.text)
-    shared = {"text": text_sha256, **asdict(settings)}
+    planned = PlannedTraining(settings, fingerprint(options.text), {})
+    check_settings(options.scores, planned.shared)
     files = list(gold.values())
-    check_settings(folder, shared)
-    training = None
     for name, variant in variants_of(options).items():
-        own_settings = variant.own_settings(settings)
-        if name not in options.only or finished_scores(folder, name, settings.seed, shared, own_settings, files):
-            continue
-        device = chosen_device(options.device)
-        training = training or ChineseTraining(options.text, text_sha256, settings, options.folder, device)
-        began = time.monotonic()
+        own = variant.own_settings(settings)
+        if name in options.only and not finished_scores(
+            options.scores, name, settings.seed, planned.shared, own, files
+        ):
+            planned.missing[name] = variant
+    return planned
+
+
+def score_tree_models(planned: PlannedTraining, options: argparse.Namespace, gold: Gold) -> None:
+    """Train and score the models that have no scores yet, and score trivial trees."""
+    settings, shared, folder = planned.settings, planned.shared, options.scores
+    device = chosen_device(options.device)
+    training = ChineseTraining(options.text, planned.text_sha256, settings, options.folder, device)
+    for name, variant in planned.missing.items():
+        before, began = training.seconds, time.monotonic()
         trained = training.train(name, variant)
         prepared_and_trained, began = time.monotonic() - began, time.monotonic()
         with computing_threads(device, None):
             entries = tree_entries(gold, {decoding: [source] for decoding, source in trained.trees.items()})
         decoded = time.monotonic() - began
         figures = {**trained.figures, "seconds_of_decoding": round(decoded, 1)}
+        own_settings = variant.own_settings(settings)
         ModelScores(name, settings.seed, shared, own_settings, figures, versions(), entries).save(folder)
-        # The members of an ensemble count for themselves.
-        in_training = trained.figures.get("seconds", 0.0)
+        # Of this model, and of members of an ensemble that were not there.
+        in_training = training.seconds - before
         print(
-            f"{name}: "
-            + (f"{in_training:.0f} s of training, " if in_training else "")
-            + f"{decoded:.0f} s of decoding and scoring, {max(0, prepared_and_trained - in_training):.0f} s of all"
-            f" else, on {trained.figures['device']}",
+            f"{name}: {in_training:.0f} s of training, {decoded:.0f} s of decoding and scoring,"
+            f" {prepared_and_trained - in_training:.0f} s of all else, on {trained.figures['device']}",
             flush=True,
         )
     seeds = range(SEEDS_OF_RANDOM_TREES)
@@ -264,89 +311,6 @@ def spans_of_trees(source: TreeSource, stretches: Iterable[str]) -> dict[str, fr
 
 def mean_rows(several: Sequence[Mapping[str, Sequence[Sequence[int]]]]) -> dict[str, str]:
     return {kind: written_rows(np.mean([rows[kind] for rows in several], axis=0).tolist()) for kind in several[0]}
-
-
-def facts_of(role: str, file: SentenceFile) -> dict[str, Any]:
-    return {
-        "sha256": sha256_of(file),
-        "role": role,
-        "sentences": len(file.sentences),
-        "characters": sum(len(sentence.text) for sentence in file.sentences),
-        "words": sum(len(sentence.words) for sentence in file.sentences),
-    }
-
-
-# ---- tokenizers
-
-
-def score_tokenizers(
-    options: argparse.Namespace, gold: Gold, folder: Path, models: Sequence[EvalTokenizer]
-) -> None:
-    """Score the models, baselines that have no scores yet, and trivial segmentations."""
-    files = list(gold.values())
-    for name, tokens in TRIVIAL_TOKENS.items():
-        save_tokens(folder, name, {}, token_entries(gold, tokens))
-    for model in models:
-        own = {"tokenizer": model.tokenizer.state.sha256} if isinstance(model, NamedTreeTokenizer) else {}
-        save_tokenizer(folder, model.name, own, gold, model)
-    wanted = [name for name in options.against.split(",") if name]
-    if not wanted:
-        return
-    text_sha256 = fingerprint(options.text)
-    settings = {
-        name: {"baseline": name, "text": text_sha256, "entries": options.vocab_size, "profile": PROFILE}
-        for name in wanted
-    }
-    missing = [name for name in wanted if finished_scores(folder, name, 0, {}, settings[name], files) is None]
-    if missing:
-        baselines = build_lineup(
-            [], missing, options.text, vocab_size=options.vocab_size, profile=PROFILE, progress=Progress(True)
-        ).baselines
-        for name, baseline in zip(missing, baselines, strict=True):
-            save_tokenizer(folder, name, settings[name], gold, baseline)
-
-
-def save_tokenizer(
-    folder: Path, name: str, own_settings: dict[str, Any], gold: Gold, tokenizer: EvalTokenizer
-) -> None:
-    entries = token_entries(gold, tokens_by(tokenizer))
-    for file in gold.values():
-        # A piece may be several tokens: the bytes of a character.
-        tokens = sum(len(tokenizer.tokenize(sentence.text)) for sentence in file.sentences)
-        entries[name_of(file.path)]["tokens"] = tokens
-    save_tokens(folder, name, own_settings, entries, tokenizer.vocabulary_size)
-
-
-def save_tokens(
-    folder: Path, name: str, own_settings: dict[str, Any], gold: dict[str, Any], vocabulary_size: int | None = None
-) -> None:
-    ModelScores(name, 0, {}, own_settings, {"entries": vocabulary_size}, versions(), gold).save(folder)
-
-
-def tokens_by(tokenizer: EvalTokenizer) -> Callable[[GoldSentence], list[str]]:
-    """Segments sentences as they stand at the beginning of a line, not after a space, as words would."""
-
-    def tokens(sentence: GoldSentence) -> list[str]:
-        line_feed, *pieces = tokenizer.segment("\n" + sentence.text)
-        if line_feed != "\n":
-            raise TreetokError(f"{tokenizer.name} does not keep line feeds: it should be of the profile {PROFILE}")
-        return pieces
-
-    return tokens
-
-
-def token_entries(gold: Gold, tokens_of: Callable[[GoldSentence], list[str]]) -> dict[str, Any]:
-    """What a file of scores says of each gold file: rows of `boundaries_found` by kind of position."""
-    entries = {}
-    for role, file in gold.items():
-        tokens = [tokens_of(sentence) for sentence in file.sentences]
-        rows = boundaries_found(file.sentences, tokens)
-        entries[name_of(file.path)] = {
-            **facts_of(role, file),
-            "tokens": sum(map(len, tokens)),
-            "rows": {positions: written_rows(of_kind) for positions, of_kind in rows.items()},
-        }
-    return entries
 
 
 if __name__ == "__main__":

@@ -1,28 +1,29 @@
-"""The models of the Chinese experiment: composition models with complete and pruned charts, and the neural PCFG.
+"""Training of the models of the Chinese experiment: composition models, one by one or to be decoded together, and
+the neural PCFG.
 
-All are trained on the same stretches of text (`han_text.py`) for the same number of seconds, each by its own
-schedule. A model that is stopped goes on from its checkpoint.
+All are trained on stretches of the same text (`han_text.py`), each by its own schedule. A model that is stopped
+goes on from its checkpoint.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from chinese_variants import CompositionVariant, EnsembleVariant, GrammarVariant, Settings, Variant
 from composition_models import continued_run, device_name, single_model_trees
 from han_text import Cuts, running_stretches
 from model_scores import MBR_TREES
-from neural_pcfg.grammar import GrammarConfig, NeuralGrammar
+from neural_pcfg.grammar import NeuralGrammar
 from neural_pcfg.training import Trainer as GrammarTrainer
-from neural_pcfg.training import TrainingConfig as GrammarTraining
 from neural_pcfg.training import train as train_grammar
 from neural_pcfg.trees import MbrTrees
 from neural_pcfg.words import CharacterTable, TrainingWords
@@ -30,19 +31,18 @@ from treetok.corpus.counting import texts_of
 from treetok.corpus.word_ids import WordSequence
 from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig, MorphemeVocabulary, find_morphemes
-from treetok.model.data.piece_model import PieceConfig, PieceModel
-from treetok.model.decoding import CompositionTrees, DecodingConfig
+from treetok.model.data.piece_model import PieceModel
+from treetok.model.decoding import CompositionTrees
 from treetok.model.device import computing_threads, explained_memory_errors, free_memory
 from treetok.model.ensemble import EnsembleMember
-from treetok.model.presets import PRESETS, Preset
+from treetok.model.presets import PRESETS
 from treetok.model.training.build_trainer import ChartText, assemble_trainer
 from treetok.model.training.checkpoint import load_checkpoint, save_checkpoint
-from treetok.model.training.trainer import Trainer, TrainingConfig
+from treetok.model.training.trainer import Trainer
 from treetok.pipeline.ahead import Ahead
 from treetok.pipeline.artefacts import BYTES, JSON
 from treetok.pipeline.ensemble import figures_of, member_of, restore
 from treetok.pipeline.find_pieces import piece_model
-from treetok.pipeline.options import MAX_SEED
 from treetok.pipeline.run_directory import Made
 from treetok.progress import Progress
 from treetok.sources import TreeSource
@@ -51,146 +51,6 @@ from treetok.stop_signal import stop_signal
 CHECKPOINT_SECONDS = 30.0
 TEXT_COLUMN = "text"
 MORPHEMES, MEMBER = "morphemes.json", "member.safetensors"
-MOST_STEPS = 20_000
-WARMUP = 0.08
-WEAK_LINKS = "weak links"
-# About 512 characters, the paper's context.
-STRETCHES_PER_SEQUENCE = 64
-# The paper's learning rate of the parser, for which that of our models is multiplied.
-PARSER_LEARNING_RATE = 1e-2
-LEARNING_RATE = 2e-3
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all models share.
-
-    longest: of the stretches to train on; longer ones are cut.
-    seconds, steps: training ends when either is reached; 0 is no limit.
-    """
-
-    longest: int = 20
-    seconds: float = 80.0
-    steps: int = 0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
-            raise TreetokError(
-                f"training ends after --seconds or --steps, numbers from 0 of which one is above 0, not after"
-                f" {self.seconds} and {self.steps}"
-            )
-        if not 0 <= self.seed <= MAX_SEED:
-            raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {self.seed}")
-        if self.longest < 2:
-            raise TreetokError(
-                f"--longest must be at least 2, since one character has no tree, not {self.longest}"
-            )
-
-
-@dataclass(frozen=True)
-class CompositionVariant:
-    """A composition model. Complete charts take memory for every split, so that batches are smaller.
-
-    times: how much longer it is trained than others.
-    longest: of the stretches to train on, if not those of the settings.
-    at_weak_links: where longer stretches are cut (`han_text.Cuts`).
-    most_steps: more than its time allows: the learning rate then goes by time.
-    """
-
-    chart: str
-    morph_overriding: bool
-    sequences: int
-    preset: Preset
-    morphemes: MorphemeConfig
-    times: int = 1
-    longest: int | None = None
-    at_weak_links: bool = False
-    most_steps: int = MOST_STEPS
-
-    def cuts(self, settings: Settings) -> Cuts:
-        return Cuts(min(self.longest or settings.longest, settings.longest), self.at_weak_links)
-
-    def seconds(self, settings: Settings) -> float:
-        return settings.seconds * self.times or math.inf
-
-    def model_preset(self, settings: Settings) -> Preset:
-        objective = dataclasses.replace(self.preset.model.objective, morph_overriding=self.morph_overriding)
-        steps = settings.steps * self.times or self.most_steps
-        training = TrainingConfig(
-            steps=steps,
-            sequences=self.sequences,
-            words_per_sequence=STRETCHES_PER_SEQUENCE,
-            learning_rate=LEARNING_RATE,
-            parser_learning_rate_factor=PARSER_LEARNING_RATE / LEARNING_RATE,
-            warmup_steps=int(WARMUP * steps),
-            seed=settings.seed,
-        )
-        model = dataclasses.replace(
-            self.preset.model,
-            objective=objective,
-            chart=self.chart,
-            max_word_length=self.cuts(settings).longest,
-        )
-        return dataclasses.replace(self.preset, model=model, training=training)
-
-    def own_settings(self, settings: Settings) -> dict[str, Any]:
-        preset = self.model_preset(settings)
-        described = {
-            "model": dataclasses.asdict(preset.model),
-            "training": dataclasses.asdict(preset.training),
-            "morphemes": dataclasses.asdict(self.morphemes),
-        }
-        if self.chart == "pruned":
-            described["parser"] = dataclasses.asdict(PRESETS["paper"].parser)
-        if self.times > 1:
-            described["times"] = self.times
-        if self.at_weak_links:
-            described["cuts"] = WEAK_LINKS
-        return described
-
-
-@dataclass(frozen=True)
-class EnsembleVariant:
-    """Composition models, by name, that are decoded together; trained if they are not in the folder yet.
-
-    pieces: of a language model of pieces that is decoded together with them, if its size is not 0.
-    """
-
-    members: dict[str, CompositionVariant]
-    pieces: PieceConfig = field(default_factory=PieceConfig)
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-
-    def own_settings(self, settings: Settings) -> dict[str, Any]:
-        described = {"members": {name: member.own_settings(settings) for name, member in self.members.items()}}
-        if self.pieces.size:
-            described |= {"pieces": dataclasses.asdict(self.pieces), "decoding": dataclasses.asdict(self.decoding)}
-        return described
-
-
-@dataclass(frozen=True)
-class GrammarVariant:
-    """The neural PCFG."""
-
-    grammar: GrammarConfig = field(default_factory=GrammarConfig)
-    words_per_step: int = 8192
-
-    def training(self, settings: Settings) -> GrammarTraining:
-        return GrammarTraining(
-            steps=settings.steps,
-            seconds=settings.seconds,
-            words_per_step=self.words_per_step,
-            seed=settings.seed,
-        )
-
-    def own_settings(self, settings: Settings) -> dict[str, Any]:
-        return {
-            "grammar": dataclasses.asdict(self.grammar),
-            "training": dataclasses.asdict(self.training(settings)),
-        }
-
-
-Variant = CompositionVariant | EnsembleVariant | GrammarVariant
 
 
 @dataclass(frozen=True)
@@ -211,6 +71,8 @@ class ChineseTraining:
         self.text, self.text_sha256, self.settings = text, text_sha256, settings
         self.folder, self.device = folder, device
         self.progress = Progress(True)
+        # Spent since the beginning, on models of any kind.
+        self.seconds = 0.0
         self._sequences: dict[Cuts, WordSequence] = {}
         self._chart_texts: dict[Cuts, ChartText] = {}
         self._morphemes: dict[tuple[MorphemeConfig, Cuts], Ahead[MorphemeVocabulary]] = {}
@@ -221,6 +83,12 @@ class ChineseTraining:
         if isinstance(variant, EnsembleVariant):
             return self._train_ensemble(name, variant)
         return self._train_composition(name, variant)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.seconds += time.monotonic() - began
 
     # ---- the text
 
@@ -334,7 +202,8 @@ class ChineseTraining:
                     self.device,
                     PRESETS["paper"].parser,
                 )
-                self._run(trainer, variant.seconds(self.settings), run.place("training"), name)
+                with self._timed():
+                    self._run(trainer, variant.seconds(self.settings), run.place("training"), name)
             per_step = trainer.maker.sequences * trainer.maker.words_per_sequence
             figures = {
                 **figures_of(trainer),
@@ -384,7 +253,8 @@ class ChineseTraining:
         trainer = GrammarTrainer(grammar, words, characters, variant.training(self.settings), self.device)
         with stop_signal() as stopped, computing_threads(self.device, None):
             self.progress.is_stopping = stopped.is_set
-            train_grammar(trainer, self.folder / name, self.progress, CHECKPOINT_SECONDS)
+            with self._timed():
+                train_grammar(trainer, self.folder / name, self.progress, CHECKPOINT_SECONDS)
         self.progress.is_stopping = lambda: False
         figures = {
             "steps": trainer.step,

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from dataclasses import dataclass
 
-from chinese_models import (
+from chinese_variants import (
     MOST_STEPS,
     CompositionVariant,
     EnsembleVariant,

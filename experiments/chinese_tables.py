@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chinese_gold import ROLES, TEST
 from model_scores import (
     MBR_TREES,
     ModelScores,
@@ -19,6 +20,7 @@ from treetok.errors import TreetokError
 from treetok.evaluate.bootstrap import interval, paired_test
 from treetok.evaluate.metrics.measurement import Floats, Measurement
 from treetok.evaluate.report import percent, percent_with_interval, written_p
+from treetok.progress import Progress
 from word_boundaries import (
     ALL_WORDS,
     BETWEEN_HAN,
@@ -91,7 +93,7 @@ class GoldSentences:
         self.scores = [of_one for of_one in scores if gold in of_one.gold]
         facts = [self._facts(of_one) for of_one in self.scores]
         for of_one, of_other in zip(self.scores, facts, strict=True):
-            if of_other[1:] != facts[0][1:]:
+            if of_other != facts[0]:
                 raise self._disagreement(of_one, self.scores[0])
         self.role, self.sentences, self.words = facts[0]
         self._to_be_found: dict[str, tuple[ModelScores, Floats]] = {}
@@ -99,6 +101,8 @@ class GoldSentences:
     def _facts(self, scores: ModelScores) -> tuple[str, int, int]:
         entry = scores.gold[self.gold]
         with named_if_damaged(scores):
+            if entry["role"] not in ROLES:
+                raise ValueError(f"sentences are for {' or '.join(ROLES)}, not for {entry['role']!r}")
             return entry["role"], int(entry["sentences"]), int(entry["words"])
 
     def _disagreement(self, scores: ModelScores, other: ModelScores) -> TreetokError:
@@ -117,7 +121,7 @@ class GoldSentences:
         return f"{self.gold} ({self.role}): {self.sentences} sentences, {self.words} words"
 
 
-def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
+def recall_tables(scores: Sequence[ModelScores], progress: Progress) -> Iterator[Table]:
     """One table for each gold file, that of the test first."""
     for of_one in scores:
         if of_one.name not in TREES:
@@ -132,16 +136,18 @@ def recall_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
             for decoding, recall in recalls_on(gold, of_one)
         }
         reference = recalls.get((REFERENCE, MBR_TREES), {}).get(ALL_WORDS)
-        for (name, decoding), by_convention in recalls.items():
-            row = {"trees": TREES[name], "decoding": decoding}
-            for convention, table in by_convention.items():
-                words[convention] = table[:, 1].sum()
-                row[convention] = figure(pooled_recall(table))
-                row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
-            p = ABSENT
-            if reference is not None and (name, decoding) != (REFERENCE, MBR_TREES):
-                p = written_p(paired_test(*map(pooled_recall, (by_convention[ALL_WORDS], reference))).p_value)
-            rows.append({**row, "p": p, "paper": PAPER.get(name, ABSENT)})
+        with progress.stage(f"intervals on {gold.gold}", len(recalls), "rows") as shown:
+            for (name, decoding), by_convention in recalls.items():
+                row = {"trees": TREES[name], "decoding": decoding}
+                for convention, table in by_convention.items():
+                    words[convention] = table[:, 1].sum()
+                    row[convention] = figure(pooled_recall(table))
+                    row[f"{convention}, mean over sentences"] = figure(mean_recall(table))
+                p = ABSENT
+                if reference is not None and (name, decoding) != (REFERENCE, MBR_TREES):
+                    p = written_p(paired_test(*map(pooled_recall, (by_convention[ALL_WORDS], reference))).p_value)
+                rows.append({**row, "p": p, "paper": PAPER.get(name, ABSENT)})
+                shown.at(len(rows))
         counted = ", ".join(f"{count:.0f} {convention}" for convention, count in words.items())
         title = f"words that are spans of trees, {gold.title()}; inside stretches {counted}"
         yield {"title": title, "grid": grid_of(rows)}
@@ -182,9 +188,7 @@ def boundary_tables(scores: Sequence[ModelScores]) -> Iterator[Table]:
 
 def gold_sentences(scores: Sequence[ModelScores]) -> list[GoldSentences]:
     """Those of the test first."""
-    return sorted(
-        (GoldSentences(gold, scores) for gold in gold_files(scores)), key=lambda gold: gold.role != "test"
-    )
+    return sorted((GoldSentences(gold, scores) for gold in gold_files(scores)), key=lambda gold: gold.role != TEST)
 
 
 def in_order(scores: Sequence[ModelScores], labels: Mapping[str, str]) -> list[ModelScores]:
@@ -207,6 +211,16 @@ def figure(measurement: Measurement) -> str:
 
 
 def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dict[str, str]:
+    notes = notes_of_trees(trees) if trees else {}
+    if tokens:
+        notes["tokens"] = (
+            f"profile lossless, which cuts stretches after every 8 characters. {BETWEEN_HAN}: boundaries inside"
+            " stretches; elsewhere they are easy to find"
+        )
+    return notes
+
+
+def notes_of_trees(trees: Sequence[ModelScores]) -> dict[str, str]:
     notes = {
         "trees": "over stretches of Han characters, also where they are longer than those of training. A word is"
         " found if it is a span of the tree; in %, of all words and as the mean over sentences, with 95 %"
@@ -222,6 +236,12 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
         " has no figure there",
     }
+    # Of labels.
+    for name in ("Unigram", "cut at weak links"):
+        if not any(name in TREES[of_one.name] for of_one in trees):
+            del notes[name]
+    if not any(of_one.name == REFERENCE for of_one in trees):
+        del notes["p"]
     for of_one in trees:
         if "pieces" in of_one.own_settings:
             with named_if_damaged(of_one):
@@ -241,14 +261,7 @@ def notes_of(trees: Sequence[ModelScores], tokens: Sequence[ModelScores]) -> dic
                 "device": ", ".join(sorted(devices)) + ", of training",
             }
     versions = {", ".join(f"{name} {version}" for name, version in one.versions.items()) for one in trees}
-    if versions:
-        notes["versions"] = "; ".join(sorted(versions))
-    if tokens:
-        notes["tokens"] = (
-            f"profile lossless, which cuts stretches after every 8 characters. {BETWEEN_HAN}: boundaries inside"
-            " stretches; elsewhere they are easy to find"
-        )
-    return notes
+    return notes | {"versions": "; ".join(sorted(versions)) + ", of scoring"}
 
 
 def described(scores: ModelScores) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from lineup_options import folder_name
 from model_scores import (
     GREEDY_TREES,
     MBR_TREES,
@@ -104,10 +105,10 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         "text", nargs="*", type=Path, help="text to train on; without it, tables are made of what is there"
     )
     parser.add_argument("--gold", action="append", default=[], help="a gold file; may be repeated")
-    parser.add_argument("--folder", type=Path, help="where words, checkpoints and models are kept")
+    parser.add_argument("--folder", type=folder_name, help="where words, checkpoints and models are kept")
     parser.add_argument(
         "--scores",
-        type=Path,
+        type=folder_name,
         help="where the scores of models are kept (default: composition_models beside --out)",
     )
     parser.add_argument("--seeds", type=int, default=1, help="models of each kind (default: 1)")

@@ -167,4 +167,7 @@ def read_sentences(path: Path) -> SentenceFile:
         sentences.append(sentence)
     if not sentences:
         raise TreetokError(f"{path} has no sentences")
-    return SentenceFile(path, sentences)
+    file = SentenceFile(path, sentences)
+    if not file.stretches:
+        raise TreetokError(f"{path} has no Han characters, which trees are built over")
+    return file

@@ -42,6 +42,22 @@ def plain_parser(description: str, *, out_is_folder: bool = False) -> argparse.A
     return parser
 
 
+def listed(written: str) -> list[str]:
+    """Names that are separated by commas.
+
+    >>> listed("bpe, unigram,")
+    ['bpe', 'unigram']
+    """
+    return [name for name in map(str.strip, written.split(",")) if name]
+
+
+def folder_name(written: str) -> Path:
+    """An empty name, as of a variable that is not set, would be the working directory."""
+    if not written:
+        raise argparse.ArgumentTypeError("the name of a folder is empty")
+    return Path(written)
+
+
 def result_file(written: str) -> Path:
     """A file that can be written as far as can be seen: better now than when all work is done."""
     path = Path(written)
@@ -120,7 +136,7 @@ def add_title(parser: argparse.ArgumentParser) -> None:
 def lineup_of(options: argparse.Namespace, pre_tokenization: Sequence[PreTokenization] = ("equal",)) -> Lineup:
     return build_lineup(
         options.model,
-        [name for name in options.against.split(",") if name],
+        listed(options.against),
         options.train_text,
         vocab_size=options.vocab_size,
         profile=options.profile,

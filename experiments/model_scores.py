@@ -81,7 +81,7 @@ class ModelScores:
     @classmethod
     def load(cls, path: Path) -> ModelScores:
         try:
-            scores = cls(**json.loads(path.read_text(encoding="utf-8")))
+            scores = cls(**json.loads(path.read_text(encoding="utf-8"), parse_constant=no_number))
         except ValueError as error:
             raise TreetokError(f"{path} has no scores of a model ({error}): remove it") from None
         except TypeError:
@@ -109,6 +109,11 @@ class ModelScores:
         return all(self.gold.get(name_of(gold.path), {}).get("sha256") == sha256_of(gold) for gold in gold_files)
 
 
+def no_number(constant: str) -> None:
+    """NaN and Infinity, which JSON does not have and Python reads all the same."""
+    raise ValueError(f"{constant} is not a number")
+
+
 @contextmanager
 def named_if_damaged(scores: ModelScores) -> Iterator[None]:
     """What is missing in scores or of the wrong kind is an error that names their file."""
@@ -133,8 +138,9 @@ def sha256_of(gold: FileOfGold) -> str:
 
 def load_scores(folder: Path) -> list[ModelScores]:
     """All scores in a folder; an error if their models were not trained alike."""
-    if folder.exists() and not folder.is_dir():
-        raise TreetokError(f"{folder} is a file: scores are kept in a folder")
+    for place in (folder, *folder.parents):
+        if place.is_file():
+            raise TreetokError(f"{place} is a file: scores are kept in a folder")
     paths = sorted(folder.glob("*-seed*.json"))
     scores = [ModelScores.load(path) for path in paths]
     for path, other in zip(paths, scores, strict=True):

@@ -10,12 +10,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 pytest.importorskip("tokenizers")
 
+from tokenizers import Tokenizer, models  # noqa: E402
+
 import chinese  # noqa: E402
 import chinese_models  # noqa: E402
 import chinese_recipes  # noqa: E402
+import chinese_variants  # noqa: E402
 from chinese_tables import REFERENCE, TREES  # noqa: E402
 from han_text import HAN, read_sentences  # noqa: E402
-from model_scores import ModelScores  # noqa: E402
+from model_scores import ModelScores, load_scores  # noqa: E402
 from neural_pcfg.training import Trainer as GrammarTrainer  # noqa: E402
 from treetok import TreetokError  # noqa: E402
 from treetok.evaluate.load_tokenizer import load_tokenizer  # noqa: E402
@@ -210,7 +213,7 @@ class Clock:
 def test_seconds_of_stopped_training_count(monkeypatch, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("".join(s.text + "\n" for s in read_sentences(chinese.SAMPLE).sentences), encoding="utf-8")
-    settings = chinese_models.Settings(longest=6, seconds=40)
+    settings = chinese_variants.Settings(longest=6, seconds=40)
     options = argparse.Namespace(quick=True, morphemes=400, sequences=1)
     variant = chinese_recipes.variants_of(options)["complete"]
     monkeypatch.setattr("treetok.model.training.trainer.time", Clock())
@@ -248,6 +251,11 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     no_tab.write_text("他来了 他 来 了\n", encoding="utf-8")
     english = tmp_path / "english.txt"
     english.write_text("No Han characters.\n", encoding="utf-8")
+    english_gold = tmp_path / "english.tsv"
+    english_gold.write_text("one\tone\n", encoding="utf-8")
+    bpe = tmp_path / "bpe" / "tokenizer.json"
+    bpe.parent.mkdir()
+    Tokenizer(models.BPE()).save(str(bpe))
     train = [text, *gold, "--folder", tmp_path / "build", "--only", "complete"]
     for arguments, message in (
         ([], "nothing has been scored yet"),
@@ -270,7 +278,7 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         ([*train, "--sequences", "1" + 22 * "0"], "--sequences must be from 1 to 4096, not 1000"),
         ([*train, "--seed", "1" + 22 * "0"], "--seed must be from 0 to 4611686018427387903, not 1000"),
         ([*train, "--against", "bpe", "--vocab-size", "0"], "--vocab-size must be from 1 to"),
-        ([*train, "--scores", tmp_path / "chinese.json"], "chinese.json is the folder of scores"),
+        ([*train, "--scores", tmp_path / "chinese.json"], "chinese.json is a folder of scores or models"),
         ([*train, "--model", "nosuch"], "nosuch"),
         ([*train, "--seconds", "-5", "--steps", "4"], "of which one is above 0"),
         ([*train, "--seconds", "nan", "--steps", "4"], "of which one is above 0"),
@@ -278,6 +286,16 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         ([english, *train[1:]], "english.txt: the text has no Han characters"),
         ([*train, "--seed", "-1"], "--seed must be from 0 to"),
         ([*train, "--scores", text], "is a file: scores are kept in a folder"),
+        ([*train, "--scores", text / "deep"], "sample.txt is a file: scores are kept in a folder"),
+        ([*train, "--only", " ,"], "--only names no model: choose complete,"),
+        (
+            [*train, "--folder", tmp_path / "chinese.json" / "build"],
+            "chinese.json is a folder of scores or models",
+        ),
+        ([*train, "--out", tmp_path / "build" / "complete"], "complete is a folder of scores or models"),
+        ([*train, "--scores", tmp_path / "s", "--out", tmp_path / "t" / ".." / "s"], "s is a folder of scores"),
+        (["--test", english_gold], "english.tsv has no Han characters"),
+        ([*gold, "--model", bpe], "a model cannot be called bpe, which is a row of its own"),
     ):
         with pytest.raises(TreetokError, match=message):
             call(monkeypatch, *out, *arguments)
@@ -371,6 +389,8 @@ DAMAGES = {
         ),
     ],
     "weak-links": [
+        ("training.stretches_seen", math.nan),
+        ("gold.chinese_sample.role", "foo"),
         ("training.stretches_in_text", 0),
         ("training.seconds", "a"),
         ("training", {}),
@@ -407,7 +427,7 @@ def test_damaged_scores_are_named(at_once, monkeypatch, tmp_path, name, place, v
     elif value is None:
         del inside[last]
     path.write_text(json.dumps(scores), encoding="utf-8")
-    with pytest.raises(TreetokError, match=rf"{path.name} (is damaged|has the scores of complete)"):
+    with pytest.raises(TreetokError, match=rf"{path.name} (is damaged|has (the|no) scores of)"):
         call(monkeypatch, "--out", tmp_path / "chinese.json")
 
 
@@ -457,14 +477,14 @@ def test_tokenizers_in_folders_of_the_same_name(lossless, monkeypatch, tmp_path)
 def test_a_longer_training_has_more_seconds():
     options = argparse.Namespace(quick=False, morphemes=400, sequences=1)
     variants = chinese_recipes.variants_of(options)
-    settings = chinese_models.Settings(seconds=10.0)
+    settings = chinese_variants.Settings(seconds=10.0)
     limits = {name: variants[name].seconds(settings) for name in chinese_recipes.RECIPES}
     assert limits.pop("complete-no-overriding-longer") == 150.0
     assert {limits.pop(name) for name in chinese_recipes.ENSEMBLES["no-overriding-ensemble"]} == {110.0}
     for prefix, seconds in (("pruned-weak-links", 30.0), ("longer-weak-links", 140.0), ("weak-links", 60.0)):
         assert {limits.pop(name) for name in list(limits) if name.startswith(prefix)} == {seconds}
     assert set(limits.values()) == {10.0}
-    assert variants["complete"].seconds(chinese_models.Settings(seconds=0.0, steps=3)) == math.inf
+    assert variants["complete"].seconds(chinese_variants.Settings(seconds=0.0, steps=3)) == math.inf
 
 
 def test_options_that_are_given_count_for_more_than_quick(tmp_path, monkeypatch):
@@ -484,7 +504,7 @@ def test_options_that_are_given_count_for_more_than_quick(tmp_path, monkeypatch)
 def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("一二三四五六七八九十。" * 30 + "甲乙丙丁\n", encoding="utf-8")
-    settings = chinese_models.Settings(longest=9, seconds=0.0, steps=1)
+    settings = chinese_variants.Settings(longest=9, seconds=0.0, steps=1)
     training = chinese_models.ChineseTraining([text], "", settings, tmp_path / "models", "cpu")
     options = argparse.Namespace(quick=True, morphemes=20, sequences=1)
     of_others = chinese_recipes.variants_of(options)["complete"]
@@ -493,6 +513,43 @@ def test_a_model_can_have_stretches_of_its_own_length(tmp_path):
         assert variant.own_settings(settings)["model"]["max_word_length"] == longest
         figures = training.train(name, variant).figures
         assert figures["stretches_in_text"] == 30 * parts + 1
+
+
+def test_what_is_wrong_with_other_scores_is_seen_before_any_model_is_trained(
+    at_once, monkeypatch, tmp_path, steps_taken
+):
+    """Of a model that would come later, of sentences for another purpose, and of tokenizers."""
+    (tmp_path / "chinese" / "tokenizers").mkdir(parents=True)
+    for name in ("pcfg", "tokenizers/bpe"):
+        path = f"chinese/{name}-seed0.json"
+        (tmp_path / path).write_bytes((at_once / path).read_bytes())
+    other = tmp_path / "other.tsv"
+    other.write_text("山水\t山水\n", encoding="utf-8")
+    shared = ["--quick", "--folder", tmp_path / "build", "--out", tmp_path / "chinese.json"]
+    for arguments, message in (
+        (["--only", "complete", "--dev", chinese.SAMPLE, "--test", other], "as test, not as dev: choose other"),
+        (["--only", "complete", "--against", "bpe", "--vocab-size", "950"], "entries: 900 there, 950 here"),
+        (["--only", "complete", "--model", "en-uncased"], "does not keep line feeds"),
+        (["--only", "none", "--steps", "5"], "steps: 4 there, 5 here"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            call(monkeypatch, *shared, *arguments)
+    scores = json.loads((tmp_path / "chinese" / "pcfg-seed0.json").read_text(encoding="utf-8"))
+    scores["own_settings"]["grammar"]["rank"] += 1
+    (tmp_path / "chinese" / "pcfg-seed0.json").write_text(json.dumps(scores), encoding="utf-8")
+    with pytest.raises(TreetokError, match="grammar: rank: "):
+        call(monkeypatch, *shared, "--only", "complete, pcfg")
+    assert not steps_taken and not (tmp_path / "chinese.json").exists()
+
+
+def test_shipped_scores_are_those_of_the_settings_here(tmp_path):
+    """So that the documented command adds to them."""
+    settings = chinese_variants.Settings(seconds=70.0)
+    options = argparse.Namespace(quick=False, morphemes=20_000, sequences=None)
+    shipped = {scores.name: scores for scores in load_scores(chinese.ROOT / "results" / "chinese")}
+    for name, variant in chinese_recipes.variants_of(options).items():
+        own = json.loads(json.dumps(variant.own_settings(settings)))
+        assert shipped[name].own_settings == own, name
 
 
 def test_scores_of_another_experiment_are_no_table(monkeypatch, tmp_path):

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 pytest.importorskip("tokenizers")
 
 import chinese  # noqa: E402
+from chinese_tokenizers import tokens_by  # noqa: E402
 from han_text import (  # noqa: E402
     Cuts,
     GoldSentence,
@@ -324,9 +325,9 @@ def test_tokens_of_sentences():
             counts[word] = counts.get(word, 0) + 1
     baseline = train_baseline("bpe", counts, 900, profile, character_coverage=1.0)
     for sentence in sentences:
-        assert chinese.tokens_by(baseline)(sentence) == baseline.tokenize(sentence.text)
+        assert tokens_by(baseline)(sentence) == baseline.tokenize(sentence.text)
     # TreeTok, with characters that it does not know.
-    tokens = chinese.tokens_by(load_tokenizer("en"))(GoldSentence("山水walking", ("山水", "walking")))
+    tokens = tokens_by(load_tokenizer("en"))(GoldSentence("山水walking", ("山水", "walking")))
     assert tokens == ["山", "水", "walking"]
     with pytest.raises(TreetokError, match="should be of the profile lossless"):
-        chinese.tokens_by(load_tokenizer("en-uncased"))(sentences[0])
+        tokens_by(load_tokenizer("en-uncased"))(sentences[0])
