@@ -13,12 +13,14 @@ import argparse
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from lineup_options import add_text, check_names, lineup_of, lineup_parser, parsed_lineup
+from memory_errors import memory_errors_name
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -28,11 +30,14 @@ from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.perplexity import PerplexityConfig, measure_likelihood
 from treetok.evaluate.report import stated_p
 from treetok.evaluate.texts import HeldOutText, first_sentences, read_text
+from treetok.model.device import chosen_device
 from treetok.progress import Progress
 from whole_file import write_whole
 
 # Of a tokenizer: one row per seed, one column per sentence of all texts.
 Nats = npt.NDArray[np.float64]
+
+LARGEST = {"characters": 10_000_000_000, "seeds": 1000}
 
 
 def main() -> None:
@@ -47,8 +52,14 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument("--device", default="auto")
     options = parsed_lineup(parser, against="", characters=1000, layers=1, dimension=16, seeds=1, device="cpu")
-    if options.seeds < 1:
-        raise TreetokError(f"--seeds must be at least 1, not {options.seeds}")
+    check_numbers(options)
+    chosen_device(options.device)
+    config = PerplexityConfig(
+        layers=options.layers,
+        dimension=options.dimension,
+        characters=options.characters,
+        device=options.device,
+    )
     check_names(options.text)
     texts = [read_text(path) for path in options.text]
     train = first_sentences(options.lm_text or options.train_text, options.characters)
@@ -57,32 +68,39 @@ def main() -> None:
     # Seed by seed, so that all tokenizers have as many models if time runs out.
     for seed in range(options.seeds):
         for tokenizer in lineup.tokenizers:
-            rows[tokenizer.name].append(nats_of_sentences(tokenizer, seed, train, texts, options))
+            of_seed = nats_of_sentences(tokenizer, train, texts, replace(config, seed=seed), options.out)
+            rows[tokenizer.name].append(of_seed)
     grid, notes = table({name: np.array(of_one) for name, of_one in rows.items()}, texts)
     size = f"{options.layers} layers, {options.dimension} dimensions, {options.characters} characters"
     report_grid(options.out, "Language models", grid, {"language models": size, **notes, **lineup.notes})
 
 
+def check_numbers(options: argparse.Namespace) -> None:
+    for name, largest in LARGEST.items():
+        if not 1 <= (number := getattr(options, name)) <= largest:
+            raise TreetokError(f"--{name} must be from 1 to {largest}, not {number}")
+
+
 def nats_of_sentences(
-    tokenizer: EvalTokenizer, seed: int, train: list[str], texts: list[HeldOutText], options: argparse.Namespace
+    tokenizer: EvalTokenizer, train: list[str], texts: list[HeldOutText], config: PerplexityConfig, out: Path
 ) -> list[float]:
     """The nats of each sentence under one model: from its file, or else by training it."""
-    config = PerplexityConfig(
-        layers=options.layers,
-        dimension=options.dimension,
-        characters=options.characters,
-        seed=seed,
-        device=options.device,
-    )
+    from composition_models import device_name
+
     held_out = [sentence for text in texts for sentence in text.sentences]
     sample = [tokenizer.tokenize(sentence) for sentence in held_out[:: max(1, len(held_out) // 100)]]
     identity = repr((config, hash_of(train), hash_of(held_out), sample))
-    path = options.out.with_suffix("") / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
+    path = out.with_suffix("") / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
     if not path.exists():
-        with Progress(True).stage(f"{tokenizer.name}, seed {seed}", None, "steps") as stage:
+        title = f"{tokenizer.name}, seed {config.seed}"
+        with (
+            memory_errors_name("--dimension or --layers"),
+            Progress(True).stage(title, None, "steps") as stage,
+        ):
             likelihood = measure_likelihood(tokenizer, train, held_out, config, lambda step, steps: stage.at(step))
-        write_whole(path, json.dumps({"tokenizer": tokenizer.name, "seed": seed, "nats": likelihood.nats}))
-        print(f"{tokenizer.name}, seed {seed}: {likelihood.steps} steps, {likelihood.seconds:.0f} s", flush=True)
+        write_whole(path, json.dumps({"tokenizer": tokenizer.name, "seed": config.seed, "nats": likelihood.nats}))
+        device = device_name(chosen_device(config.device))
+        print(f"{title}: {likelihood.steps} steps, {likelihood.seconds:.0f} s on {device}", flush=True)
     nats: list[float] = json.loads(path.read_text())["nats"]
     return nats
 

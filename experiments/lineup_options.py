@@ -63,6 +63,9 @@ def result_file(written: str) -> Path:
     path = Path(written)
     if not path.name or path.is_dir():
         raise argparse.ArgumentTypeError(f"{written or 'nothing'!r} is a directory, not a file")
+    if path.exists() and not path.is_file():
+        # It would be replaced: /dev/null, say.
+        raise argparse.ArgumentTypeError(f"{written!r} is not a plain file")
     for folder in path.parents:
         if folder.exists():
             if not folder.is_dir():

@@ -15,23 +15,30 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineup_options import plain_parser
+from memory_errors import memory_errors_name
 from result_files import report_comparison
 from treetok.cli.script_errors import run
 from treetok.corpus import count_words
 from treetok.corpus.counts_by_letters import counts_by_letters
+from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_PROFILE
 from treetok.evaluate.compare import compare
-from treetok.evaluate.gold import read_gold
+from treetok.evaluate.gold import GoldFile, read_gold
 from treetok.evaluate.tree_sources import OverStrings, tree_sources
 from treetok.progress import Progress
 from treetok.sources import TreeSource
 from treetok.stop_signal import stop_signal
 from treetok.storage.atomic import checked_target
-from treetok.text import profile_named
+from treetok.text import Profile, profile_named
+
+if TYPE_CHECKING:
+    from neural_pcfg.training import Trainer
+    from neural_pcfg.words import CharacterTable, TrainingWords
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE_TEXT = sorted((ROOT / "sample_text").glob("*.txt"))
@@ -50,32 +57,65 @@ QUICK: dict[str, Any] = {
 
 def main() -> None:
     options = parsed_options()
-    import torch
-
-    from neural_pcfg.grammar import GrammarConfig, NeuralGrammar
-    from neural_pcfg.training import Trainer, TrainingConfig, train
-    from neural_pcfg.trees import MbrTrees, ViterbiTrees, is_small
-    from neural_pcfg.words import CharacterTable, TrainingWords
-    from treetok.model.device import chosen_device, computing_threads
+    from neural_pcfg.grammar import GrammarConfig
+    from neural_pcfg.training import TrainingConfig
+    from neural_pcfg.words import CharacterTable
+    from treetok.model.device import chosen_device
     from treetok.model.training.checkpoint import HEAD as CHECKPOINT
 
     # All that can be wrong is looked at before any work is done.
     checked_target(options.folder, (), CHECKPOINT)
+    check_words(options)
     sizes, settings = settings_in(options, GrammarConfig), settings_in(options, TrainingConfig)
     gold_files = [read_gold(path) for path in options.gold]
     profile, progress = profile_named(options.profile), Progress(True)
     device = chosen_device(options.device)
     counts = counts_by_letters(count_words(options.text, profile, progress=progress).counts(), profile)
-    words = TrainingWords(counts, options.longest, options.min_word_count)
-    characters = CharacterTable.of_words(counts)
+    words, characters = training_words(counts, options), CharacterTable.of_words(counts)
+    with memory_errors_name("--nonterminals, --preterminals, --rank, --dimension or --words-per-step"):
+        trainer = trained(sizes, settings, words, characters, device, options, progress)
+        score(trainer, characters, gold_files, profile, options, progress)
+
+
+def trained(
+    sizes: Any,
+    settings: Any,
+    words: TrainingWords,
+    characters: CharacterTable,
+    device: str,
+    options: argparse.Namespace,
+    progress: Progress,
+) -> Trainer:
+    """A grammar that is trained to the end."""
+    import torch
+
+    from neural_pcfg.grammar import NeuralGrammar
+    from neural_pcfg.training import Trainer, train
+    from treetok.model.device import computing_threads
+
     torch.manual_seed(options.seed)
-    grammar = NeuralGrammar(sizes, len(characters))
-    trainer = Trainer(grammar, words, characters, settings, device)
+    trainer = Trainer(NeuralGrammar(sizes, len(characters)), words, characters, settings, device)
     with stop_signal() as stopped, computing_threads(device, None):
         progress.is_stopping = stopped.is_set
         train(trainer, options.folder, progress)
     progress.is_stopping = lambda: False
+    return trainer
+
+
+def score(
+    trainer: Trainer,
+    characters: CharacterTable,
+    gold_files: list[GoldFile],
+    profile: Profile,
+    options: argparse.Namespace,
+    progress: Progress,
+) -> None:
+    """Score the trees of a grammar beside trivial ones, and report."""
+    from neural_pcfg.trees import MbrTrees, ViterbiTrees, is_small
+    from treetok.model.device import computing_threads
+
     began = time.monotonic()
+    grammar, words, device = trainer.grammar, trainer.words, trainer.device
     sources: dict[str, TreeSource] = {"neural PCFG": MbrTrees(grammar, characters, device)}
     if is_small(grammar):
         sources["neural PCFG, Viterbi"] = ViterbiTrees(grammar, characters)
@@ -136,6 +176,22 @@ def parsed_options() -> argparse.Namespace:
     if not given.text or not given.gold:
         parser.error("text and --gold are needed, except with --quick")
     return given
+
+
+def check_words(options: argparse.Namespace) -> None:
+    if options.longest < 2:
+        raise TreetokError(f"--longest must be at least 2, since one character has no tree, not {options.longest}")
+    if options.min_word_count < 1:
+        raise TreetokError(f"--min-word-count must be at least 1, not {options.min_word_count}")
+
+
+def training_words(counts: Mapping[str, int], options: argparse.Namespace) -> TrainingWords:
+    from neural_pcfg.words import TrainingWords
+
+    try:
+        return TrainingWords(counts, options.longest, options.min_word_count)
+    except TreetokError as error:
+        raise TreetokError(f"{error}: raise --longest, or lower --min-word-count") from None
 
 
 def settings_in(options: argparse.Namespace, config: Any) -> Any:

@@ -36,12 +36,14 @@ from gpt_pretraining.tables import notes, tables
 from gpt_pretraining.token_stream import NumberedTexts, number_words
 from gpt_pretraining.token_tables import TokenTable, load_tables, load_words
 from gpt_pretraining.training import TrainingConfig, train
-from lineup_options import QUICK_FILES, check_names, plain_parser
+from lineup_options import QUICK_FILES, check_names, plain_parser, result_file
+from memory_errors import memory_errors_name
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.evaluate.plot import check_matplotlib
 from treetok.evaluate.texts import name_of
+from treetok.model.device import chosen_device, computing_threads, free_memory
 from treetok.progress import Progress
 
 
@@ -71,7 +73,9 @@ def main() -> None:
     if options.plot:
         check_matplotlib()
     if options.train_text:
-        check_places(runs, options.out)
+        check_places(options, runs)
+        if not options.prepare:
+            chosen_device(options.device)
     if options.train_text and not options.train:
         prepare(options, max(map(bytes_of, sizes.values())))
     if options.train or not options.prepare:
@@ -110,8 +114,8 @@ def parsed_options() -> argparse.Namespace:
     parser.add_argument("--megabytes", type=float, help="of text, if not as many as belong to --size")
     parser.add_argument("--seeds", type=int, default=1, help="models of each tokenizer (default: 1)")
     parser.add_argument("--only", help="tokenizers to train with, as in TreeTok-en-32002,BPE-32000")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--plot", type=Path, metavar="SVG", help="where to draw the curves of training")
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument("--plot", type=result_file, metavar="SVG", help="where to draw the curves of training")
     parser.add_argument("--quick", action="store_true", help="a tiny model on the text of the project, in seconds")
     options = parser.parse_args()
     if options.seeds < 1:
@@ -136,9 +140,14 @@ def parsed_options() -> argparse.Namespace:
     return options
 
 
-def check_places(runs: Path, out: Path) -> None:
+def check_places(options: argparse.Namespace, runs: Path) -> None:
     """Better now than when a model has been trained."""
-    for folder in (runs, out.parent):
+    folders = [runs, options.out.parent]
+    if not options.train:
+        folders.append(options.folder)
+    if options.plot:
+        folders.append(options.plot.parent)
+    for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -217,10 +226,9 @@ def trained_run(
     options: argparse.Namespace,
 ) -> PretrainingRun:
     from composition_models import device_name
-    from treetok.model.device import chosen_device, computing_threads, free_memory
 
     device = chosen_device(options.device)
-    with computing_threads(device, None):
+    with computing_threads(device, None), memory_errors_name("--size"):
         with Progress(True).stage(f"{table.name}, {size_name}, seed {seed}", None, "steps") as stage:
             trained = train(
                 table, texts, size.network, size.training, seed, device, lambda step, steps: stage.at(step)

@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lineup_options import plain_parser
+from memory_errors import memory_errors_name
 from result_files import report_tables
 from transformer_translation.encoded_pairs import EncodedPairs
 from transformer_translation.made_up_pairs import write_made_up_pairs
@@ -27,7 +29,9 @@ from transformer_translation.parallel_text import LANGUAGES
 from transformer_translation.prepare import PAIRS, TEXTS, TOKENIZERS, prepare
 from transformer_translation.subwords import load_subwords
 from treetok.cli.script_errors import run
-from treetok.errors import TreetokError
+from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE
+from treetok.errors import TreetokError, share
+from treetok.storage.atomic import checked_target
 
 if TYPE_CHECKING:
     from transformer_translation.translate import Experiment
@@ -39,6 +43,22 @@ SYSTEMS = {
     "TreeTok for German only": ("bpe", "treetok"),
 }
 TRANSLATIONS = "translations.jsonl"
+# The least and the largest values of options.
+RANGES = {
+    "held_out_sentences": (0, 1_000_000),
+    "most_bytes": (1, 1_000_000),
+    "vocab_size": (1, MAX_VOCAB_SIZE),
+    "layers": (1, 64),
+    "dimension": (1, 8192),
+    "heads": (1, 128),
+    "feed_forward": (1, 65_536),
+    "epochs": (1, 10_000),
+    "bytes_per_step": (1, 1_000_000_000),
+    "beam": (1, 1000),
+    "seeds": (1, 1000),
+    "jobs": (1, 1000),
+    "resamples": (1, 1_000_000),
+}
 QUICK: dict[str, Any] = {
     "training_sets": "captions,sentences",
     "development_set": "development",
@@ -61,12 +81,22 @@ QUICK: dict[str, Any] = {
 
 def main() -> None:
     options = parsed_options()
-    only = [step for step in ("prepare", "train", "score") if getattr(options, step)]
-    if not only or "prepare" in only:
+    steps = ("prepare", "train", "score")
+    steps = tuple(step for step in steps if getattr(options, step)) or steps
+    # All that can be wrong is looked at before any work is done.
+    check_numbers(options)
+    check_held_out(options)
+    if "prepare" in steps:
+        checked_target(options.folder, (), PAIRS)
+    if "train" in steps:
+        check_training(options)
+    if options.quick and options.data == made_up_data(options):
+        write_made_up_pairs(options.data)
+    if "prepare" in steps:
         prepare(options)
-    if not only or "train" in only:
+    if "train" in steps:
         train_missing(options)
-    if not only or "score" in only:
+    if "score" in steps:
         score(options)
 
 
@@ -90,7 +120,7 @@ def parsed_options() -> argparse.Namespace:
     text.add_argument(
         "--held-out-from", default="tatoeba", metavar="NAME", help="a training set to hold out a test of"
     )
-    text.add_argument("--held-out-sentences", type=int, default=1000)
+    text.add_argument("--held-out-sentences", type=int, default=1000, help="(default: 1000); 0 holds out none")
     text.add_argument(
         "--most-bytes", type=int, default=500, help="leave out longer training sentences (default: 500)"
     )
@@ -119,7 +149,7 @@ def parsed_options() -> argparse.Namespace:
     model.add_argument("--beam", type=int, default=4, help="width of beam search (default: 4)")
     model.add_argument("--seeds", type=int, default=3, help="models of each system (default: 3)")
     model.add_argument("--jobs", type=int, default=1, help="models trained at the same time (default: 1)")
-    model.add_argument("--device", default="auto")
+    model.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--resamples", type=int, default=1000, help="of the bootstrap (default: 1000)")
     parser.add_argument("--quick", action="store_true", help="a tiny model on made-up sentences")
     given = parser.parse_args()
@@ -127,14 +157,50 @@ def parsed_options() -> argparse.Namespace:
         # Options that are given count for more.
         parser.set_defaults(**QUICK)
         given = parser.parse_args()
-        if given.data is None:
-            given.data = given.folder / "made-up"
-            write_made_up_pairs(given.data)
-    for name in ("seeds", "jobs", "epochs", "beam", "resamples"):
-        if getattr(given, name) < 1:
-            parser.error(f"--{name} must be at least 1, not {getattr(given, name)}")
+        given.data = given.data or made_up_data(given)
     given.translations = given.translations or given.folder / TRANSLATIONS
     return given
+
+
+def made_up_data(options: argparse.Namespace) -> Path:
+    folder: Path = options.folder
+    return folder / "made-up"
+
+
+# ---- checks
+
+
+def check_numbers(options: argparse.Namespace) -> None:
+    for name, (least, largest) in RANGES.items():
+        if not least <= (number := getattr(options, name)) <= largest:
+            raise TreetokError(f"--{name.replace('_', '-')} must be from {least} to {largest}, not {number}")
+    if options.alignment is not None:
+        share("--alignment", options.alignment, may_be_one=True, may_be_zero=True)
+
+
+def check_held_out(options: argparse.Namespace) -> None:
+    sets = options.training_sets.split(",")
+    if options.data is not None and options.held_out_sentences and options.held_out_from not in sets:
+        raise TreetokError(
+            f"--held-out-from must be one of --training-sets ({', '.join(sets)}), not {options.held_out_from!r};"
+            f" --held-out-sentences 0 holds out none"
+        )
+
+
+def check_training(options: argparse.Namespace) -> None:
+    from treetok.model.device import chosen_device
+
+    chosen_device(options.device)
+    check_translations_file(options.translations)
+    # Settings of the network and of training are checked where they are made.
+    experiments(options)
+
+
+def check_translations_file(file: Path) -> None:
+    """Translations are added to it after every training, and read again."""
+    if file.exists() and not (file.is_file() and os.access(file, os.W_OK)):
+        raise TreetokError(f"--translations must be a file that can be written, or not be there yet, not {file}")
+    checked_target(file.parent, (), file.name)
 
 
 # ---- training and translating
@@ -168,7 +234,8 @@ def train_missing(options: argparse.Namespace) -> None:
     finished = finished_translations(options.translations)
     missing = [experiment for experiment in experiments(options) if experiment.identity(pairs) not in finished]
     device = chosen_device(options.device)
-    add_translations(options.translations, trained_one_by_one(missing, options, device))
+    with memory_errors_name("--bytes-per-step, --dimension, --feed-forward, --layers, --beam or --jobs"):
+        add_translations(options.translations, trained_one_by_one(missing, options, device))
 
 
 def trained_one_by_one(

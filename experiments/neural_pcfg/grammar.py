@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from treetok.errors import TreetokError, whole_number
+from treetok.errors import TreetokError
 
 # How embeddings of symbols begin: as published in 2021, and in 2022.
 NORMAL, XAVIER = "normal", "xavier"
 INITIALISATIONS = (NORMAL, XAVIER)
+LARGEST = {"nonterminals": 20_000, "preterminals": 20_000, "rank": 4096, "dimension": 4096}
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,12 @@ class GrammarConfig:
     initialisation: str = NORMAL
 
     def __post_init__(self) -> None:
-        for name in ("nonterminals", "preterminals", "rank", "dimension"):
-            whole_number(name, getattr(self, name), least=1)
+        for name, largest in LARGEST.items():
+            if not 1 <= (size := getattr(self, name)) <= largest:
+                raise TreetokError(f"--{name} must be from 1 to {largest}, not {size}")
         if self.initialisation not in INITIALISATIONS:
             raise TreetokError(
-                f"initialisation must be {' or '.join(INITIALISATIONS)}, not {self.initialisation!r}"
+                f"--initialisation must be {' or '.join(INITIALISATIONS)}, not {self.initialisation!r}"
             )
 
 

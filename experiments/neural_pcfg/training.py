@@ -27,6 +27,7 @@ from neural_pcfg.words import Batch, CharacterTable, TrainingWords, charts
 from treetok.errors import TreetokError
 from treetok.model.training.checkpoint import HEAD, read_checkpoint, write_checkpoint
 from treetok.model.training.schedule import warmup_cosine
+from treetok.pipeline.options import MAX_SEED
 from treetok.progress import Progress, Stopped
 from treetok.storage.atomic import has_file
 
@@ -34,6 +35,7 @@ from treetok.storage.atomic import has_file
 VALUES_PER_CHART = {"cpu": 2**24, "cuda": 2**28}
 # The share of training in which the learning rate rises, and what remains of it at the end.
 WARMUP, FINAL_RATIO = 0.01, 0.1
+MOST_WORDS_PER_STEP = 10_000_000
 # No seed of training.
 MEASURING_SEED = 2**40
 
@@ -58,13 +60,20 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
-            raise TreetokError("training needs a number of steps or seconds above 0")
+            raise TreetokError(
+                f"training ends after --seconds or --steps, numbers from 0 of which one is above 0, not after"
+                f" {self.seconds} and {self.steps}"
+            )
         if not 0 < self.learning_rate < math.inf:
-            raise TreetokError(f"learning_rate must be above 0 and finite, not {self.learning_rate}")
-        if self.words_per_step < 1:
-            raise TreetokError(f"words_per_step must be 1 or more, not {self.words_per_step}")
+            raise TreetokError(f"--learning-rate must be above 0 and finite, not {self.learning_rate}")
+        if not 1 <= self.words_per_step <= MOST_WORDS_PER_STEP:
+            raise TreetokError(
+                f"--words-per-step must be from 1 to {MOST_WORDS_PER_STEP}, not {self.words_per_step}"
+            )
         if self.dtype not in ("float32", "bfloat16"):
-            raise TreetokError(f"dtype must be float32 or bfloat16, not {self.dtype!r}")
+            raise TreetokError(f"--dtype must be float32 or bfloat16, not {self.dtype!r}")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {self.seed}")
 
     def share_done(self, step: int, seconds: float) -> float:
         by_steps = step / self.steps if self.steps > 0 else 0.0

@@ -63,7 +63,9 @@ class TrainingWords:
     def __init__(self, counts: Mapping[str, int], longest: int, min_count: int = 1) -> None:
         kept = [word for word, count in counts.items() if 2 <= len(word) <= longest and count >= min_count]
         if not kept:
-            raise TreetokError(f"the text has no words of 2 to {longest} characters that occur {min_count} times")
+            raise TreetokError(
+                f"the text has no words of 2 to {longest} characters that occur {min_count} times or more"
+            )
         self.words = sorted(kept, key=lambda word: (-len(word), word))
         self.lengths = np.array([len(word) for word in self.words])
         self.ends = np.cumsum([counts[word] for word in self.words])

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_translation.encoded_pairs import END, FIRST_TOKEN, PADDING
+from treetok.errors import TreetokError
 
 # The number of outputs is a multiple of this: matrix products of odd sizes take longer.
 VOCABULARY_MULTIPLE = 64
@@ -31,6 +32,15 @@ class NetworkConfig:
     heads: int = 4
     feed_forward: int = 1024
     dropout: float = 0.3
+
+    def __post_init__(self) -> None:
+        # Half of the dimensions of a position are sines.
+        if self.dimension % math.lcm(2, self.heads):
+            raise TreetokError(
+                f"--dimension must be even and a multiple of --heads, {self.heads}, not {self.dimension}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise TreetokError(f"--dropout must be at least 0 and below 1, not {self.dropout}")
 
 
 class Transformer(nn.Module):

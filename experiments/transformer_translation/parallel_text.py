@@ -90,6 +90,8 @@ def held_out_part(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[P
     first: dict[str, int] = {}
     for number, pair in enumerate(pairs):
         first.setdefault(normalized(pair.english), number)
+    if count >= len(first):
+        raise TreetokError(f"{count} cannot be held out of {len(first)} different ones")
     by_hash = sorted(first, key=lambda sentence: hashlib.sha256(sentence.encode()).digest())
     chosen = sorted(first[sentence] for sentence in by_hash[:count])
     is_chosen = set(chosen)

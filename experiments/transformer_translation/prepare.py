@@ -77,8 +77,11 @@ def pair_sets(options: argparse.Namespace) -> PairSets:
     training = []
     for name in options.training_sets.split(","):
         pairs = read_pairs(options.data, name)
-        if name == options.held_out_from:
-            tests[name], pairs = held_out_part(pairs, options.held_out_sentences)
+        if name == options.held_out_from and options.held_out_sentences:
+            try:
+                tests[name], pairs = held_out_part(pairs, options.held_out_sentences)
+            except TreetokError as error:
+                raise TreetokError(f"--held-out-sentences: {error} in {name!r}") from None
         training += pairs
     development = read_pairs(options.data, options.development_set)
     return kept_apart(training, development, tests, options.most_bytes)

@@ -48,6 +48,10 @@ class TrainingConfig:
     weight_decay: float = 0.01
     label_smoothing: float = 0.1
 
+    def __post_init__(self) -> None:
+        if not 0 < self.learning_rate < math.inf:
+            raise TreetokError(f"--learning-rate must be above 0 and finite, not {self.learning_rate}")
+
 
 @dataclass(frozen=True)
 class Trained:

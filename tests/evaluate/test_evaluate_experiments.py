@@ -1,6 +1,8 @@
 """The experiments as commands, on little text."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import pytest
 from conftest import ROOT, SAMPLE_FILES
 from other_vocabulary import with_other_vocabulary
 from result_files import save
-from treetok import TreeTokenizer
+from treetok import TreeTokenizer, TreetokError
 
 GOLD = "walked\twalk ed\nlighthouse\tlight house\nbed\tbed\n"
 
@@ -297,14 +299,14 @@ def test_files_are_needed_without_quick(tmp_path):
     assert not (tmp_path / "out.json").exists()
 
 
-@pytest.mark.parametrize("out", [".", "", "folder", "file/out.json"])
+@pytest.mark.parametrize("out", [".", "", "folder", "file/out.json", "pipe"])
 def test_a_place_for_results_is_checked_first(out, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    written = tmp_path / out if "f" in out else out
-    with pytest.raises(
-        AssertionError, match=r"argument --out: .* is a (directory, not a file|file, not a directory)"
-    ):
+    os.mkfifo(tmp_path / "pipe")
+    written = tmp_path / out if out.strip(".") else out
+    faults = "a directory, not a file|a file, not a directory|not a plain file"
+    with pytest.raises(AssertionError, match=rf"argument --out: .* is ({faults})"):
         run("case_study.py", "--quick", "--out", written)
 
 
@@ -317,7 +319,8 @@ def test_language_models(tmp_path):
     small = ["--characters", 3000, "--layers", 1, "--dimension", 16, "--device", "cpu", "--seeds", 2]
     shared = ["--train-text", SAMPLE_FILES[0], "--vocab-size", 600, "--text", text, "--text", SAMPLE_FILES[1]]
     arguments = ["--model", "en", "--against", "bpe", *shared, *small, "--out", out]
-    run("language_models.py", *arguments)
+    shown = run("language_models.py", *arguments)
+    assert len(re.findall(r", seed [01]: \d+ steps, \d+ s on CPU$", shown, re.MULTILINE)) == 4
     result = json.loads(out.read_text(encoding="utf-8"))
     heading, tree, bpe = result["grid"]
     assert heading == ["tokenizer", "talk", SAMPLE_FILES[1].stem, "all", "all, each seed"]
@@ -331,6 +334,29 @@ def test_language_models(tmp_path):
     run("language_models.py", *arguments)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "models").iterdir()} == kept
     assert json.loads(out.read_text(encoding="utf-8")) == result
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--dimension", 6], "dimension must be a multiple of 4, the number of heads, not 6"),
+        (["--dimension", 10**8], "dimension must be from 1 to 8192, not 100000000"),
+        (["--layers", 0], "layers must be from 1 to 64, not 0"),
+        (["--characters", 0], "--characters must be from 1 to 10000000000, not 0"),
+        (["--characters", 10**14], "--characters must be from 1 to 10000000000, not"),
+        (["--seeds", 0], "--seeds must be from 1 to 1000, not 0"),
+        (["--seeds", 10**7], "--seeds must be from 1 to 1000, not 10000000"),
+        (["--device", "foo"], "unknown device 'foo'"),
+    ],
+)
+def test_options_of_language_models_are_checked_before_texts_are_read(monkeypatch, tmp_path, options, said):
+    pytest.importorskip("torch")
+    import language_models
+
+    command = ["language_models.py", "--quick", "--text", tmp_path / "none.txt", "--out", tmp_path / "out.json"]
+    monkeypatch.setattr(sys, "argv", list(map(str, [*command, *options])))
+    with pytest.raises(TreetokError, match=f"^{re.escape(said)}"):
+        language_models.main()
 
 
 def test_language_models_from_word_tables(tmp_path):

@@ -152,6 +152,28 @@ def test_unseen_tokens_have_a_price():
     assert unseen > known + 2
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"dimension": 6}, "^dimension must be a multiple of 4, the number of heads, not 6$"),
+        ({"dimension": 0}, "^dimension must be from 1 to 8192, not 0$"),
+        ({"dimension": -4}, "^dimension must be from 1 to 8192, not -4$"),
+        ({"dimension": 10**8}, "^dimension must be from 1 to 8192, not 100000000$"),
+        ({"heads": 0}, "^heads must be from 1 to 128, not 0$"),
+        ({"layers": 0}, "^layers must be from 1 to 64, not 0$"),
+        ({"layers": 10**6}, "^layers must be from 1 to 64, not 1000000$"),
+        ({"characters": 0}, "^characters must be a whole number of 1 or more, not 0$"),
+        ({"characters_per_step": 0}, "^characters_per_step must be a whole number of 1 or more"),
+        ({"context_length": 0}, "^context_length must be a whole number of 1 or more"),
+        ({"seed": -1}, "^seed must be a whole number of 0 or more, not -1$"),
+        ({"learning_rate": math.nan}, "^learning_rate must be above 0 and finite, not nan$"),
+    ],
+)
+def test_settings_are_checked(settings, said):
+    with pytest.raises(TreetokError, match=said):
+        PerplexityConfig(**settings)
+
+
 def test_no_text_is_refused():
     for train, held_out in (([], ["a"]), (["a"], []), (["", ""], ["a"])):
         with pytest.raises(TreetokError, match="needs sentences"):

@@ -4,6 +4,7 @@ morphemes we know, and as a command."""
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ROOT
+from memory_errors import memory_errors_name
 from treetok.errors import TreetokError
 from treetok.evaluate.tree_sources import LeftBranching, Random
 from treetok.progress import Progress, Stopped
@@ -243,12 +245,30 @@ def test_initialisations_differ_in_embeddings_alone():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"seconds": -5.0}, {"seconds": math.nan}, {"seconds": 0.0}, {"steps": -1}, {"learning_rate": -1.0}],
+    ("settings", "said"),
+    [
+        ({"seconds": -5.0}, "not after -5.0 and 0"),
+        ({"seconds": math.nan}, "not after nan and 0"),
+        ({"seconds": math.inf}, "not after inf and 0"),
+        ({"seconds": 0.0}, "not after 0.0 and 0"),
+        ({"steps": -1}, "not after 300.0 and -1"),
+        ({"learning_rate": -1.0}, "--learning-rate must be above 0 and finite, not -1.0"),
+        ({"words_per_step": 0}, "--words-per-step must be from 1 to 10000000, not 0"),
+        ({"words_per_step": 10**12}, "--words-per-step must be from 1 to 10000000, not 1000000000000"),
+        ({"seed": -1}, "--seed must be from 0 to 4611686018427387903, not -1"),
+        ({"seed": 2**62}, "--seed must be from 0 to 4611686018427387903, not 4611686018427387904"),
+    ],
 )
-def test_settings_of_training_are_checked(settings):
-    with pytest.raises(TreetokError, match=r"steps or seconds above 0|learning_rate must be above 0"):
+def test_settings_of_training_are_checked(settings, said):
+    with pytest.raises(TreetokError, match=re.escape(said)):
         TrainingConfig(**settings)
+
+
+@pytest.mark.parametrize("name", ["nonterminals", "preterminals", "rank", "dimension"])
+@pytest.mark.parametrize("size", [-1, 0, 10**8])
+def test_sizes_of_grammars_are_checked(name, size):
+    with pytest.raises(TreetokError, match=rf"^--{name} must be from 1 to \d+, not {size}$"):
+        GrammarConfig(**{name: size})
 
 
 @given(st.lists(st.integers(2, 40), min_size=1), st.integers(1, 10_000))
@@ -353,6 +373,53 @@ def test_viterbi_and_mbr_trees_of_any_words():
         assert [len(s) for s in scores] == [len(word) - 1 for word in words]
         [alone] = source.split_scores(["lemnup?"])
         assert alone.tolist() == scores[4].tolist()
+
+
+def pcfg(monkeypatch, folder, *options):
+    import pcfg
+
+    command = ["pcfg.py", "--quick", "--folder", folder, "--out", folder / "pcfg.json", *options]
+    monkeypatch.setattr(sys, "argv", list(map(str, command)))
+    pcfg.main()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--seed", -1], "--seed must be from 0 to"),
+        (["--dimension", 10**8], "--dimension must be from 1 to"),
+        (["--min-word-count", -3], "--min-word-count must be at least 1, not -3"),
+        (["--longest", 1], "--longest must be at least 2, since one character has no tree, not 1"),
+        (["--device", "foo"], "unknown device 'foo'"),
+    ],
+)
+def test_options_are_checked_before_the_text_is_read(monkeypatch, tmp_path, options, said):
+    with pytest.raises(TreetokError, match=re.escape(said)):
+        pcfg(monkeypatch, tmp_path, tmp_path / "none.txt", *options)
+
+
+def test_a_text_without_words_names_the_options(monkeypatch, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("walked talked\n", encoding="utf-8")
+    said = "no words of 2 to 20 characters that occur 2 times or more: raise --longest, or lower --min-word-count"
+    with pytest.raises(TreetokError, match=said):
+        pcfg(monkeypatch, tmp_path, text)
+
+
+def test_too_little_memory_names_the_options(monkeypatch, tmp_path):
+    def step(trainer):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 40 bytes")
+
+    monkeypatch.setattr(Trainer, "take_step", step)
+    with pytest.raises(TreetokError, match=r"^out of memory: try smaller --nonterminals, .* or --words-per-step$"):
+        pcfg(monkeypatch, tmp_path)
+
+
+def test_other_errors_are_not_of_memory():
+    with pytest.raises(TreetokError, match=r"^out of memory: try smaller --rank$"), memory_errors_name("--rank"):
+        np.zeros(2**58)
+    with pytest.raises(RuntimeError, match="another error"), memory_errors_name("--rank"):
+        raise RuntimeError("another error")
 
 
 def test_the_command(tmp_path):

@@ -387,6 +387,8 @@ def test_the_experiment_from_text_to_tables(tmp_path):
         (["--train", "--train-text", "none.txt", "--text", "some.txt"], "words.json.xz is missing"),
         (["--train-text", "none.txt"], "measured on held-out text"),
         (["--quick", "--seeds", "0"], "--seeds must be at least 1"),
+        (["--quick", "--plot", "."], "argument --plot: '.' is a directory, not a file"),
+        (["--quick", "--device", "foo"], "argument --device: invalid choice: 'foo'"),
         ([], "no model has been trained yet"),
     ],
 )
@@ -394,3 +396,10 @@ def test_bad_options_are_one_line(tmp_path, arguments, said):
     found = pretraining(*arguments, "--folder", tmp_path / "tables", "--out", tmp_path / "out" / "none.json")
     assert found.returncode in (1, 2) and said in found.stderr.splitlines()[-1]
     assert "Traceback" not in found.stderr and not (tmp_path / "out" / "none.json").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_noticed_before_texts_are_read(tmp_path):
+    arguments = ["--quick", "--device", "cuda", "--train-text", tmp_path / "none.txt"]
+    found = pretraining(*arguments, "--folder", tmp_path / "tables", "--out", tmp_path / "none.json")
+    assert found.returncode == 1 and "no GPU for device 'cuda'" in found.stderr

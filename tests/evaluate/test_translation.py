@@ -1,9 +1,11 @@
 """Translation: sentence pairs, the Transformer, beam search, scores, and the experiment as a command."""
 
+import argparse
 import itertools
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 
@@ -16,9 +18,10 @@ from conftest import ROOT
 
 torch = pytest.importorskip("torch")
 
+import translation  # noqa: E402
 from transformer_translation.beam_search import beam_search  # noqa: E402
 from transformer_translation.encoded_pairs import END, PADDING, EncodedPairs, EncodedSentences  # noqa: E402
-from transformer_translation.made_up_pairs import made_up_pair  # noqa: E402
+from transformer_translation.made_up_pairs import made_up_pair, write_made_up_pairs  # noqa: E402
 from transformer_translation.network import NetworkConfig, Transformer, TransformerHypotheses  # noqa: E402
 from transformer_translation.parallel_text import (  # noqa: E402
     HeldOutSentences,
@@ -28,6 +31,7 @@ from transformer_translation.parallel_text import (  # noqa: E402
     normalized,
     read_pairs,
 )
+from transformer_translation.prepare import pair_sets  # noqa: E402
 from transformer_translation.subwords import BpeSubwords, load_subwords, save_subwords  # noqa: E402
 from transformer_translation.training import (  # noqa: E402
     EncodedPairing,
@@ -122,6 +126,28 @@ def test_a_part_is_held_out_by_its_hash():
     assert {normalized(pair.english) for pair in again} == {normalized(pair.english) for pair in held_out}
     more, _ = held_out_part(pairs, 30)
     assert set(held_out) < set(more)
+    different = len({normalized(pair.english) for pair in pairs})
+    with pytest.raises(TreetokError, match=f"^{different} cannot be held out of {different} different ones$"):
+        held_out_part(pairs, different)
+
+
+def test_none_need_be_held_out(tmp_path):
+    write_made_up_pairs(tmp_path)
+    options = argparse.Namespace(
+        data=tmp_path,
+        training_sets="captions,sentences",
+        development_set="development",
+        test_sets="test",
+        held_out_from="sentences",
+        held_out_sentences=0,
+        most_bytes=500,
+    )
+    assert list(pair_sets(options).tests) == ["test"]
+    options.held_out_sentences = 40
+    assert list(pair_sets(options).tests) == ["test", "sentences"]
+    options.held_out_sentences = 400
+    with pytest.raises(TreetokError, match=r"^--held-out-sentences: 400 cannot be held .* in 'sentences'$"):
+        pair_sets(options)
 
 
 # ---- tokenizers and ids
@@ -511,6 +537,48 @@ def test_the_command(tmp_path):
 
     other = run(*command, "--vocab-size", 340)
     assert other.returncode == 1 and "prepared with other options" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--held-out-sentences", -1], "--held-out-sentences must be from 0 to 1000000, not -1"),
+        (
+            ["--held-out-from", "foo"],
+            "--held-out-from must be one of --training-sets (captions, sentences), not 'foo'",
+        ),
+        (["--seeds", 0], "--seeds must be from 1 to 1000, not 0"),
+        (["--dimension", 0], "--dimension must be from 1 to 8192, not 0"),
+        (["--dimension", 6], "--dimension must be even and a multiple of --heads, 4, not 6"),
+        (["--dimension", 7, "--heads", 7], "--dimension must be even and a multiple of --heads, 7, not 7"),
+        (["--feed-forward", 10**9], "--feed-forward must be from 1 to 65536, not 1000000000"),
+        (["--dropout", 1], "--dropout must be at least 0 and below 1, not 1.0"),
+        (["--learning-rate", "nan"], "--learning-rate must be above 0 and finite, not nan"),
+        (["--alignment", 2], "--alignment must be a number of at least 0 and at most 1, not 2.0"),
+        (
+            ["--translations", "/dev/null"],
+            "--translations must be a file that can be written, or not be there yet",
+        ),
+        (["--translations", "."], "--translations must be a file that can be written, or not be there yet"),
+        (["--translations", f"{__file__}/x"], "it is a file, not a directory"),
+    ],
+)
+def test_options_are_checked_before_any_work(monkeypatch, tmp_path, options, said):
+    command = ["translation.py", "--quick", "--folder", tmp_path / "folder", "--out", tmp_path / "out.json"]
+    monkeypatch.setattr(sys, "argv", list(map(str, [*command, *options])))
+    with pytest.raises(TreetokError, match=re.escape(said)):
+        translation.main()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_device_is_checked_before_any_work(tmp_path):
+    command = ["--quick", "--folder", tmp_path / "folder", "--out", tmp_path / "out.json", "--device"]
+    unknown = run(*command, "foo")
+    assert unknown.returncode == 2 and "argument --device: invalid choice: 'foo'" in unknown.stderr
+    if not torch.cuda.is_available():
+        missing = run(*command, "cuda")
+        assert missing.returncode == 1 and "no GPU for device 'cuda'" in missing.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def without_seconds(result):

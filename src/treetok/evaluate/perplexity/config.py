@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from treetok.errors import TreetokError, whole_number
+
+LARGEST = {"layers": 64, "heads": 128, "dimension": 8192}
 
 
 @dataclass(frozen=True)
@@ -27,3 +32,17 @@ class PerplexityConfig:
     weight_decay: float = 0.1
     seed: int = 0
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("context_length", "characters", "characters_per_step"):
+            whole_number(name, getattr(self, name), least=1)
+        whole_number("seed", self.seed, least=0)
+        for name, largest in LARGEST.items():
+            if not 1 <= (number := getattr(self, name)) <= largest:
+                raise TreetokError(f"{name} must be from 1 to {largest}, not {number}")
+        if self.dimension % self.heads:
+            raise TreetokError(
+                f"dimension must be a multiple of {self.heads}, the number of heads, not {self.dimension}"
+            )
+        if not 0 < self.learning_rate < math.inf:
+            raise TreetokError(f"learning_rate must be above 0 and finite, not {self.learning_rate}")
