@@ -250,13 +250,16 @@ def planned_training(options: argparse.Namespace, gold: Gold) -> PlannedTraining
             options.scores, name, settings.seed, planned.shared, own, files
         ):
             planned.missing[name] = variant
+    if planned.missing:
+        chosen_device(options.device)
     return planned
 
 
 def score_tree_models(planned: PlannedTraining, options: argparse.Namespace, gold: Gold) -> None:
     """Train and score the models that have no scores yet, and score trivial trees."""
     settings, shared, folder = planned.settings, planned.shared, options.scores
-    device = chosen_device(options.device)
+    # Nothing is computed on it if no model is missing.
+    device = chosen_device(options.device) if planned.missing else "cpu"
     training = ChineseTraining(options.text, planned.text_sha256, settings, options.folder, device)
     for name, variant in planned.missing.items():
         before, began = training.seconds, time.monotonic()

@@ -144,7 +144,7 @@ class ChineseTraining:
             # MorphOverriding would change nothing.
             raise TreetokError(
                 f"of {config.size} morphemes, none is longer than a character: the text has"
-                f" {len(found.characters)} characters that are morphemes, too"
+                f" {len(found.characters)} characters that are morphemes, too; choose more --morphemes"
             )
         return found
 

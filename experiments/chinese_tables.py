@@ -261,7 +261,7 @@ def notes_of_trees(trees: Sequence[ModelScores]) -> dict[str, str]:
                 "device": ", ".join(sorted(devices)) + ", of training",
             }
     versions = {", ".join(f"{name} {version}" for name, version in one.versions.items()) for one in trees}
-    return notes | {"versions": "; ".join(sorted(versions)) + ", of scoring"}
+    return notes | {"versions of scoring": "; ".join(sorted(versions))}
 
 
 def described(scores: ModelScores) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lineup_options import plain_parser
+from lineup_options import folder_name, plain_parser
 from memory_errors import memory_errors_name
 from result_files import report_comparison
 from treetok.cli.script_errors import run
@@ -144,7 +144,9 @@ def parsed_options() -> argparse.Namespace:
     parser = plain_parser(__doc__)
     parser.add_argument("text", nargs="*", type=Path, help="text to train on")
     parser.add_argument("--gold", action="append", default=[], help="a gold file; may be repeated")
-    parser.add_argument("--folder", type=Path, required=True, help="where the grammar is kept while it is trained")
+    parser.add_argument(
+        "--folder", type=folder_name, required=True, help="where the grammar is kept while it is trained"
+    )
     parser.add_argument("--title", help="title of the section in the document, instead of the default")
     parser.add_argument("--profile", default=DEFAULT_PROFILE)
     parser.add_argument("--device", default="auto")

@@ -36,7 +36,7 @@ from gpt_pretraining.tables import notes, tables
 from gpt_pretraining.token_stream import NumberedTexts, number_words
 from gpt_pretraining.token_tables import TokenTable, load_tables, load_words
 from gpt_pretraining.training import TrainingConfig, train
-from lineup_options import QUICK_FILES, check_names, plain_parser, result_file
+from lineup_options import QUICK_FILES, check_names, folder_name, plain_parser, result_file
 from memory_errors import memory_errors_name
 from result_files import report_tables
 from treetok.cli.script_errors import run
@@ -95,8 +95,10 @@ def parsed_options() -> argparse.Namespace:
     steps = parser.add_argument_group("steps").add_mutually_exclusive_group()
     steps.add_argument("--prepare", action="store_true", help="only train baselines and segment words")
     steps.add_argument("--train", action="store_true", help="only train the models of what is prepared")
-    parser.add_argument("--folder", type=Path, help="where tables of words are kept")
-    parser.add_argument("--runs", type=Path, help="where results are kept (default: pretraining beside --out)")
+    parser.add_argument("--folder", type=folder_name, help="where tables of words are kept")
+    parser.add_argument(
+        "--runs", type=folder_name, help="where results are kept (default: pretraining beside --out)"
+    )
     parser.add_argument(
         "--train-text", action="append", type=Path, default=[], help="text for the models; may be repeated"
     )

@@ -20,7 +20,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lineup_options import plain_parser
+from lineup_options import folder_name, listed, plain_parser
 from memory_errors import memory_errors_name
 from result_files import report_tables
 from transformer_translation.encoded_pairs import EncodedPairs
@@ -28,6 +28,7 @@ from transformer_translation.made_up_pairs import write_made_up_pairs
 from transformer_translation.parallel_text import LANGUAGES
 from transformer_translation.prepare import PAIRS, TEXTS, TOKENIZERS, prepare
 from transformer_translation.subwords import load_subwords
+from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
 from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE
 from treetok.errors import TreetokError, share
@@ -85,9 +86,8 @@ def main() -> None:
     steps = tuple(step for step in steps if getattr(options, step)) or steps
     # All that can be wrong is looked at before any work is done.
     check_numbers(options)
-    check_held_out(options)
     if "prepare" in steps:
-        checked_target(options.folder, (), PAIRS)
+        check_preparation(options)
     if "train" in steps:
         check_training(options)
     if options.quick and options.data == made_up_data(options):
@@ -102,7 +102,9 @@ def main() -> None:
 
 def parsed_options() -> argparse.Namespace:
     parser = plain_parser(__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="where everything but the result is kept")
+    parser.add_argument(
+        "--folder", type=folder_name, required=True, help="where everything but the result is kept"
+    )
     parser.add_argument(
         "--translations", type=Path, help=f"the file of translations (default: FOLDER/{TRANSLATIONS})"
     )
@@ -178,8 +180,12 @@ def check_numbers(options: argparse.Namespace) -> None:
         share("--alignment", options.alignment, may_be_one=True, may_be_zero=True)
 
 
-def check_held_out(options: argparse.Namespace) -> None:
-    sets = options.training_sets.split(",")
+def check_preparation(options: argparse.Namespace) -> None:
+    checked_target(options.folder, (), PAIRS)
+    for trees in (options.english_trees, options.german_trees):
+        if trees not in (None, "counts", "neural"):
+            TreeTokenizer.load(trees)
+    sets = listed(options.training_sets)
     if options.data is not None and options.held_out_sentences and options.held_out_from not in sets:
         raise TreetokError(
             f"--held-out-from must be one of --training-sets ({', '.join(sets)}), not {options.held_out_from!r};"

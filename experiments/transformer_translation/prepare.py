@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lineup_options import listed
 from transformer_translation.encoded_pairs import EncodedPairs, EncodedSentences
 from transformer_translation.parallel_text import LANGUAGES, PairSets, held_out_part, kept_apart, read_pairs
 from transformer_translation.subwords import (
@@ -73,9 +74,9 @@ def plain(value: Any) -> Any:
 
 
 def pair_sets(options: argparse.Namespace) -> PairSets:
-    tests = {name: read_pairs(options.data, name) for name in options.test_sets.split(",")}
+    tests = {name: read_pairs(options.data, name) for name in listed(options.test_sets)}
     training = []
-    for name in options.training_sets.split(","):
+    for name in listed(options.training_sets):
         pairs = read_pairs(options.data, name)
         if name == options.held_out_from and options.held_out_sentences:
             try:

@@ -159,7 +159,8 @@ def test_models_differ_in_what_they_are_named_for(at_once):
 def test_nothing_is_trained_twice(at_once, monkeypatch, steps_taken):
     before = tables_of(at_once / "chinese.json")
     shared = ["--folder", at_once / "build", "--out", at_once / "chinese.json"]
-    call(monkeypatch, "--quick", *shared, "--against", "bpe,unigram")
+    # Also where there is no such device.
+    call(monkeypatch, "--quick", *shared, "--against", "bpe,unigram", "--device", "cuda")
     assert not steps_taken and tables_of(at_once / "chinese.json") == before
     # Without text and models: from the scores alone.
     call(monkeypatch, "--out", at_once / "chinese.json")
@@ -300,7 +301,9 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         with pytest.raises(TreetokError, match=message):
             call(monkeypatch, *out, *arguments)
     few = ["--quick", text, "--morphemes", "20", "--folder", tmp_path / "few"]
-    with pytest.raises(TreetokError, match="of 20 morphemes, none is longer than a character"):
+    with pytest.raises(
+        TreetokError, match=r"of 20 morphemes, none is longer than a character.*choose more --morphemes"
+    ):
         call(monkeypatch, *out, *few)
     shared = ["--quick", "--folder", at_once / "build", "--out", at_once / "chinese.json"]
     with pytest.raises(TreetokError, match="is of another training: steps: 4 there"):
@@ -530,6 +533,7 @@ def test_what_is_wrong_with_other_scores_is_seen_before_any_model_is_trained(
         (["--only", "complete", "--dev", chinese.SAMPLE, "--test", other], "as test, not as dev: choose other"),
         (["--only", "complete", "--against", "bpe", "--vocab-size", "950"], "entries: 900 there, 950 here"),
         (["--only", "complete", "--model", "en-uncased"], "does not keep line feeds"),
+        (["--only", "complete", "--against", "unigram", "--device", "gpu"], "unknown device 'gpu'"),
         (["--only", "none", "--steps", "5"], "steps: 4 there, 5 here"),
     ):
         with pytest.raises(TreetokError, match=message):
@@ -540,6 +544,7 @@ def test_what_is_wrong_with_other_scores_is_seen_before_any_model_is_trained(
     with pytest.raises(TreetokError, match="grammar: rank: "):
         call(monkeypatch, *shared, "--only", "complete, pcfg")
     assert not steps_taken and not (tmp_path / "chinese.json").exists()
+    assert not (tmp_path / "chinese" / "tokenizers" / "unigram-seed0.json").exists()
 
 
 def test_shipped_scores_are_those_of_the_settings_here(tmp_path):

@@ -542,6 +542,7 @@ def test_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--german-trees", "nowhere"], "nowhere"),
         (["--held-out-sentences", -1], "--held-out-sentences must be from 0 to 1000000, not -1"),
         (
             ["--held-out-from", "foo"],
