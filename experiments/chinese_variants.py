@@ -11,13 +11,13 @@ from typing import Any
 from han_text import Cuts
 from neural_pcfg.grammar import GrammarConfig
 from neural_pcfg.training import TrainingConfig as GrammarTraining
+from neural_pcfg.training import check_end, check_seed
 from treetok.errors import TreetokError
 from treetok.model.data.morpheme_vocabulary import MorphemeConfig
 from treetok.model.data.piece_model import PieceConfig
 from treetok.model.decoding import DecodingConfig
 from treetok.model.presets import PRESETS, Preset
 from treetok.model.training.trainer import TrainingConfig
-from treetok.pipeline.options import MAX_SEED
 
 MOST_STEPS = 20_000
 WARMUP = 0.08
@@ -43,13 +43,8 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
-            raise TreetokError(
-                f"training ends after --seconds or --steps, numbers from 0 of which one is above 0, not after"
-                f" {self.seconds} and {self.steps}"
-            )
-        if not 0 <= self.seed <= MAX_SEED:
-            raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {self.seed}")
+        check_end(self.seconds, self.steps)
+        check_seed(self.seed)
         if self.longest < 2:
             raise TreetokError(
                 f"--longest must be at least 2, since one character has no tree, not {self.longest}"

@@ -40,6 +40,19 @@ MOST_WORDS_PER_STEP = 10_000_000
 MEASURING_SEED = 2**40
 
 
+def check_end(seconds: float, steps: int) -> None:
+    if not 0 <= seconds < math.inf or steps < 0 or seconds == steps == 0:
+        raise TreetokError(
+            "training ends after --seconds or --steps, numbers from 0 of which one is above 0, not after"
+            f" {seconds} and {steps}"
+        )
+
+
+def check_seed(seed: int) -> None:
+    if not 0 <= seed <= MAX_SEED:
+        raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {seed}")
+
+
 @dataclass(frozen=True)
 class TrainingConfig:
     """The optimiser is that of the published grammar: Adam with these betas and this limit of the gradient.
@@ -59,11 +72,8 @@ class TrainingConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seconds < math.inf or self.steps < 0 or self.seconds == self.steps == 0:
-            raise TreetokError(
-                f"training ends after --seconds or --steps, numbers from 0 of which one is above 0, not after"
-                f" {self.seconds} and {self.steps}"
-            )
+        check_end(self.seconds, self.steps)
+        check_seed(self.seed)
         if not 0 < self.learning_rate < math.inf:
             raise TreetokError(f"--learning-rate must be above 0 and finite, not {self.learning_rate}")
         if not 1 <= self.words_per_step <= MOST_WORDS_PER_STEP:
@@ -72,8 +82,6 @@ class TrainingConfig:
             )
         if self.dtype not in ("float32", "bfloat16"):
             raise TreetokError(f"--dtype must be float32 or bfloat16, not {self.dtype!r}")
-        if not 0 <= self.seed <= MAX_SEED:
-            raise TreetokError(f"--seed must be from 0 to {MAX_SEED}, not {self.seed}")
 
     def share_done(self, step: int, seconds: float) -> float:
         by_steps = step / self.steps if self.steps > 0 else 0.0
