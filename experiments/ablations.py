@@ -83,6 +83,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     only = names if options.only is None else listed(options.only)
+    if not only:
+        raise TreetokError(f"--only names no model: choose {', '.join(names)}")
     for name in only:
         if name not in names:
             raise TreetokError(f"unknown model {name!r} in --only: choose {', '.join(names)}")

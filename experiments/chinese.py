@@ -31,24 +31,18 @@ import numpy as np
 from chinese_gold import ROLES, Gold, check_scores, facts_of
 from chinese_models import ChineseTraining
 from chinese_recipes import PIECES_FACTOR, SEQUENCES, SEQUENCES_OF_LONGER, TREE_MODELS, variants_of
-from chinese_tables import OTHER_TOKENIZERS, boundary_tables, notes_of, recall_tables
-from chinese_tokenizers import score_tokenizers
+from chinese_tables import boundary_tables, notes_of, recall_tables
+from chinese_tokenizers import load_models, score_tokenizers
 from chinese_variants import Settings, Variant
 from composition_models import versions
 from han_text import Span, read_sentences
 from lineup_options import folder_name, listed, plain_parser
-from model_scores import (
-    ModelScores,
-    check_settings,
-    finished_scores,
-    load_scores,
-)
+from model_scores import ModelScores, check_settings, finished_scores, load_scores
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.corpus.subword_trainers import MAX_VOCAB_SIZE
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_VOCAB_SIZE, TRAINABLE
-from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
 from treetok.evaluate.tree_sources import Balanced, LeftBranching, Random, RightBranching
 from treetok.model.device import chosen_device, computing_threads
@@ -58,10 +52,7 @@ from treetok.progress import Progress
 from treetok.sources import TreeSource, scores_of_words
 from treetok.storage.atomic import checked_target
 from treetok.tree import walk_spans
-from word_boundaries import (
-    words_found,
-    written_rows,
-)
+from word_boundaries import words_found, written_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "chinese_sample.tsv"
@@ -82,12 +73,7 @@ MOST_SEQUENCES = 4096
 def main() -> None:
     options = parsed_options()
     gold = {role: read_sentences(path) for role in ROLES if (path := getattr(options, role))}
-    models = load_tokenizers(options.model)
-    for model in models:
-        if model.name in OTHER_TOKENIZERS:
-            raise TreetokError(
-                f"a model cannot be called {model.name}, which is a row of its own: rename its folder"
-            )
+    models = load_models(options.model)
     tokens_folder = options.scores / TOKENIZERS
     for folder in (options.scores, tokens_folder):
         check_scores(folder, gold)
@@ -224,43 +210,36 @@ def use_sample(options: argparse.Namespace) -> None:
 @dataclass(frozen=True)
 class PlannedTraining:
     """
-    text_sha256: of the files of the text.
+    shared: what the scores of all models have in common.
     missing: the models that have no scores yet.
     """
 
     settings: Settings
-    text_sha256: str
+    shared: dict[str, Any]
     missing: dict[str, Variant]
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """What the scores of all models have in common."""
-        return {"text": self.text_sha256, **asdict(self.settings)}
+    device: str
 
 
 def planned_training(options: argparse.Namespace, gold: Gold) -> PlannedTraining:
     """What is to be trained; an error if scores that are there are of another training."""
     settings = Settings(options.longest, options.seconds, options.steps, options.seed)
-    planned = PlannedTraining(settings, fingerprint(options.text), {})
-    check_settings(options.scores, planned.shared)
-    files = list(gold.values())
-    for name, variant in variants_of(options).items():
-        own = variant.own_settings(settings)
-        if name in options.only and not finished_scores(
-            options.scores, name, settings.seed, planned.shared, own, files
-        ):
-            planned.missing[name] = variant
-    if planned.missing:
-        chosen_device(options.device)
-    return planned
+    shared = {"text": fingerprint(options.text), **asdict(settings)}
+    check_settings(options.scores, shared)
+
+    def is_missing(name: str, variant: Variant) -> bool:
+        own, files = variant.own_settings(settings), list(gold.values())
+        return finished_scores(options.scores, name, settings.seed, shared, own, files) is None
+
+    variants = variants_of(options).items()
+    missing = {name: variant for name, variant in variants if name in options.only and is_missing(name, variant)}
+    # Scores that are there need no device.
+    return PlannedTraining(settings, shared, missing, chosen_device(options.device) if missing else "cpu")
 
 
 def score_tree_models(planned: PlannedTraining, options: argparse.Namespace, gold: Gold) -> None:
     """Train and score the models that have no scores yet, and score trivial trees."""
-    settings, shared, folder = planned.settings, planned.shared, options.scores
-    # Nothing is computed on it if no model is missing.
-    device = chosen_device(options.device) if planned.missing else "cpu"
-    training = ChineseTraining(options.text, planned.text_sha256, settings, options.folder, device)
+    settings, shared, device, folder = planned.settings, planned.shared, planned.device, options.scores
+    training = ChineseTraining(options.text, shared["text"], settings, options.folder, device)
     for name, variant in planned.missing.items():
         before, began = training.seconds, time.monotonic()
         trained = training.train(name, variant)

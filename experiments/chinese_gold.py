@@ -12,7 +12,8 @@ from treetok.errors import TreetokError
 from treetok.evaluate.texts import name_of
 
 # Choices are made on the development sentences; the table is that of the test sentences.
-TEST, DEV = ROLES = ("test", "dev")
+TEST = "test"
+ROLES = (TEST, "dev")
 
 # By role.
 Gold = Mapping[str, SentenceFile]

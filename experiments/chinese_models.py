@@ -193,7 +193,7 @@ class ChineseTraining:
         morphemes = MorphemeVocabulary(*run.stage("morphemes", {}, {MORPHEMES: JSON}, find)[MORPHEMES])
 
         def train() -> Made:
-            with explained_memory_errors(variant.sequences):
+            with explained_memory_errors(f"choose fewer --sequences than {variant.sequences}"):
                 trainer = assemble_trainer(
                     self._ready_chart_text(cuts),
                     preset.model,

@@ -236,7 +236,7 @@ def notes_of_trees(trees: Sequence[ModelScores]) -> dict[str, str]:
         "paper": "Table 3, Penn Chinese Treebank; which words count is not described. TreeTok with MorphOverriding"
         " has no figure there",
     }
-    # Of labels.
+    # Of what no label speaks of, there is no note.
     for name in ("Unigram", "cut at weak links"):
         if not any(name in TREES[of_one.name] for of_one in trees):
             del notes[name]

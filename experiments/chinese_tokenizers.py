@@ -13,8 +13,10 @@ from composition_models import versions
 from han_text import GoldSentence
 from model_scores import ModelScores, finished_scores
 from treetok.errors import TreetokError
+from treetok.evaluate.baselines import TRAINABLE
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer
 from treetok.evaluate.lineup import build_lineup
+from treetok.evaluate.load_tokenizer import load_tokenizers
 from treetok.evaluate.texts import name_of
 from treetok.pipeline.count_words import fingerprint
 from treetok.progress import Progress
@@ -25,6 +27,17 @@ TRIVIAL_TOKENS: dict[str, Callable[[GoldSentence], list[str]]] = {
     "stretches": one_token_per_stretch,
 }
 PROFILE = "lossless"
+
+
+def load_models(specs: Sequence[str]) -> list[EvalTokenizer]:
+    """TreeTok models; an error for one that would take the place of another row."""
+    models = load_tokenizers(specs)
+    for model in models:
+        if model.name in (*TRAINABLE, *TRIVIAL_TOKENS):
+            raise TreetokError(
+                f"a model cannot be called {model.name}, which is a row of its own: rename its folder"
+            )
+    return models
 
 
 def score_tokenizers(

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lineup_options import add_text, check_names, lineup_of, lineup_parser, parsed_lineup
-from memory_errors import memory_errors_name
 from result_files import report_grid
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
@@ -30,7 +29,7 @@ from treetok.evaluate.metrics.measurement import Measurement, share_of_sums
 from treetok.evaluate.perplexity import PerplexityConfig, measure_likelihood
 from treetok.evaluate.report import stated_p
 from treetok.evaluate.texts import HeldOutText, first_sentences, read_text
-from treetok.model.device import chosen_device
+from treetok.model.device import chosen_device, explained_memory_errors
 from treetok.progress import Progress
 from whole_file import write_whole
 
@@ -94,7 +93,7 @@ def nats_of_sentences(
     if not path.exists():
         title = f"{tokenizer.name}, seed {config.seed}"
         with (
-            memory_errors_name("--dimension or --layers"),
+            explained_memory_errors("try smaller --dimension or --layers"),
             Progress(True).stage(title, None, "steps") as stage,
         ):
             likelihood = measure_likelihood(tokenizer, train, held_out, config, lambda step, steps: stage.at(step))

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lineup_options import folder_name, plain_parser
-from memory_errors import memory_errors_name
 from result_files import report_comparison
 from treetok.cli.script_errors import run
 from treetok.corpus import count_words
@@ -60,7 +59,7 @@ def main() -> None:
     from neural_pcfg.grammar import GrammarConfig
     from neural_pcfg.training import TrainingConfig
     from neural_pcfg.words import CharacterTable
-    from treetok.model.device import chosen_device
+    from treetok.model.device import chosen_device, explained_memory_errors
     from treetok.model.training.checkpoint import HEAD as CHECKPOINT
 
     # All that can be wrong is looked at before any work is done.
@@ -72,7 +71,9 @@ def main() -> None:
     device = chosen_device(options.device)
     counts = counts_by_letters(count_words(options.text, profile, progress=progress).counts(), profile)
     words, characters = training_words(counts, options), CharacterTable.of_words(counts)
-    with memory_errors_name("--nonterminals, --preterminals, --rank, --dimension or --words-per-step"):
+    with explained_memory_errors(
+        "try smaller --nonterminals, --preterminals, --rank, --dimension or --words-per-step"
+    ):
         trainer = trained(sizes, settings, words, characters, device, options, progress)
         score(trainer, characters, gold_files, profile, options, progress)
 

@@ -37,13 +37,12 @@ from gpt_pretraining.token_stream import NumberedTexts, number_words
 from gpt_pretraining.token_tables import TokenTable, load_tables, load_words
 from gpt_pretraining.training import TrainingConfig, train
 from lineup_options import QUICK_FILES, check_names, folder_name, plain_parser, result_file
-from memory_errors import memory_errors_name
 from result_files import report_tables
 from treetok.cli.script_errors import run
 from treetok.errors import TreetokError
 from treetok.evaluate.plot import check_matplotlib
 from treetok.evaluate.texts import name_of
-from treetok.model.device import chosen_device, computing_threads, free_memory
+from treetok.model.device import chosen_device, computing_threads, explained_memory_errors, free_memory
 from treetok.progress import Progress
 
 
@@ -230,7 +229,7 @@ def trained_run(
     from composition_models import device_name
 
     device = chosen_device(options.device)
-    with computing_threads(device, None), memory_errors_name("--size"):
+    with computing_threads(device, None), explained_memory_errors("try another --size"):
         with Progress(True).stage(f"{table.name}, {size_name}, seed {seed}", None, "steps") as stage:
             trained = train(
                 table, texts, size.network, size.training, seed, device, lambda step, steps: stage.at(step)

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lineup_options import folder_name, listed, plain_parser
-from memory_errors import memory_errors_name
 from result_files import report_tables
 from transformer_translation.encoded_pairs import EncodedPairs
 from transformer_translation.made_up_pairs import write_made_up_pairs
@@ -234,13 +233,14 @@ def settings_in(options: argparse.Namespace, config: Any) -> Any:
 
 def train_missing(options: argparse.Namespace) -> None:
     from transformer_translation.translate import add_translations, finished_translations
-    from treetok.model.device import chosen_device
+    from treetok.model.device import chosen_device, explained_memory_errors
 
     pairs = EncodedPairs.load(options.folder / PAIRS)
     finished = finished_translations(options.translations)
     missing = [experiment for experiment in experiments(options) if experiment.identity(pairs) not in finished]
     device = chosen_device(options.device)
-    with memory_errors_name("--bytes-per-step, --dimension, --feed-forward, --layers, --beam or --jobs"):
+    advice = "try smaller --bytes-per-step, --dimension, --feed-forward, --layers, --beam or --jobs"
+    with explained_memory_errors(advice):
         add_translations(options.translations, trained_one_by_one(missing, options, device))
 
 

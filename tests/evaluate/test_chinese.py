@@ -257,6 +257,9 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
     bpe = tmp_path / "bpe" / "tokenizer.json"
     bpe.parent.mkdir()
     Tokenizer(models.BPE()).save(str(bpe))
+    wordpiece = tmp_path / "wordpiece" / "tokenizer.json"
+    wordpiece.parent.mkdir()
+    wordpiece.write_bytes(bpe.read_bytes())
     train = [text, *gold, "--folder", tmp_path / "build", "--only", "complete"]
     for arguments, message in (
         ([], "nothing has been scored yet"),
@@ -295,6 +298,7 @@ def test_wrong_options(at_once, monkeypatch, tmp_path):
         ),
         ([*train, "--out", tmp_path / "build" / "complete"], "complete is a folder of scores or models"),
         ([*train, "--scores", tmp_path / "s", "--out", tmp_path / "t" / ".." / "s"], "s is a folder of scores"),
+        ([*gold, "--model", wordpiece], "a model cannot be called wordpiece, which"),
         (["--test", english_gold], "english.tsv has no Han characters"),
         ([*gold, "--model", bpe], "a model cannot be called bpe, which is a row of its own"),
     ):

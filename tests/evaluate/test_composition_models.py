@@ -272,6 +272,8 @@ def test_scores_of_another_training_are_not_overwritten(at_once, monkeypatch):
         call(monkeypatch, ablations, *shared, "--set", "training.steps=5")
     with pytest.raises(TreetokError, match="unknown model 'half'"):
         call(monkeypatch, ablations, *shared, "--only", "half")
+    with pytest.raises(TreetokError, match="--only names no model: choose full, "):
+        call(monkeypatch, ablations, *shared, "--only", "")
     # Nor is a model trained that could not be compared with those that are there.
     with pytest.raises(
         TreetokError, match=r"is of another training: training: steps: 4 there, 5 here; choose other"

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ROOT
-from memory_errors import memory_errors_name
 from treetok.errors import TreetokError
 from treetok.evaluate.tree_sources import LeftBranching, Random
 from treetok.progress import Progress, Stopped
@@ -413,13 +412,6 @@ def test_too_little_memory_names_the_options(monkeypatch, tmp_path):
     monkeypatch.setattr(Trainer, "take_step", step)
     with pytest.raises(TreetokError, match=r"^out of memory: try smaller --nonterminals, .* or --words-per-step$"):
         pcfg(monkeypatch, tmp_path)
-
-
-def test_other_errors_are_not_of_memory():
-    with pytest.raises(TreetokError, match=r"^out of memory: try smaller --rank$"), memory_errors_name("--rank"):
-        np.zeros(2**58)
-    with pytest.raises(RuntimeError, match="another error"), memory_errors_name("--rank"):
-        raise RuntimeError("another error")
 
 
 def test_the_command(tmp_path):

@@ -398,8 +398,8 @@ def test_bad_options_are_one_line(tmp_path, arguments, said):
     assert "Traceback" not in found.stderr and not (tmp_path / "out" / "none.json").exists()
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_missing_gpu_is_noticed_before_texts_are_read(tmp_path):
+def test_a_missing_gpu_is_noticed_before_texts_are_read(monkeypatch, tmp_path):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     arguments = ["--quick", "--device", "cuda", "--train-text", tmp_path / "none.txt"]
     found = pretraining(*arguments, "--folder", tmp_path / "tables", "--out", tmp_path / "none.json")
     assert found.returncode == 1 and "no GPU for device 'cuda'" in found.stderr

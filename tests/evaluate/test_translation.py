@@ -572,13 +572,13 @@ def test_options_are_checked_before_any_work(monkeypatch, tmp_path, options, sai
     assert not list(tmp_path.iterdir())
 
 
-def test_the_device_is_checked_before_any_work(tmp_path):
+def test_the_device_is_checked_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     command = ["--quick", "--folder", tmp_path / "folder", "--out", tmp_path / "out.json", "--device"]
     unknown = run(*command, "foo")
     assert unknown.returncode == 2 and "argument --device: invalid choice: 'foo'" in unknown.stderr
-    if not torch.cuda.is_available():
-        missing = run(*command, "cuda")
-        assert missing.returncode == 1 and "no GPU for device 'cuda'" in missing.stderr
+    missing = run(*command, "cuda")
+    assert missing.returncode == 1 and "no GPU for device 'cuda'" in missing.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import re
 import warnings
 
+import numpy as np
 import pytest
 
 from conftest import ROOT, SAMPLE_FILES
@@ -16,6 +17,7 @@ from treetok.model.data.morpheme_vocabulary import MorphemeConfig, find_morpheme
 from treetok.model.device import explained_memory_errors  # noqa: E402
 from treetok.model.presets import PRESETS, Preset, default_preset, preset_named  # noqa: E402
 from treetok.model.training.build_trainer import ChartText, assemble_trainer, chart_words  # noqa: E402
+from treetok.pipeline.ensemble import smaller_batches  # noqa: E402
 from treetok.pipeline.neural import chosen_preset, warn_of_large_batches  # noqa: E402
 from treetok.pipeline.options import TrainOptions  # noqa: E402
 from treetok.pipeline.overrides import override  # noqa: E402
@@ -218,8 +220,10 @@ def test_a_batch_that_does_not_fit_into_memory():
         pytest.raises(
             TreetokError, match=r"^out of memory: batches of 512 .*training\.sequences=128, with more steps"
         ),
-        explained_memory_errors(512),
+        explained_memory_errors(smaller_batches(512)),
     ):
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-    with pytest.raises(RuntimeError, match="another error"), explained_memory_errors(512):
+    with pytest.raises(TreetokError, match=r"^out of memory: too large$"), explained_memory_errors("too large"):
+        np.zeros(2**58)
+    with pytest.raises(RuntimeError, match="another error"), explained_memory_errors(""):
         raise RuntimeError("another error")

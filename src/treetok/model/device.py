@@ -41,18 +41,16 @@ def computing_threads(device: str, threads: int | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def explained_memory_errors(sequences: int) -> Iterator[None]:
-    """Say in one line what to do if a batch of this many sequences does not fit into memory."""
+def explained_memory_errors(advice: str) -> Iterator[None]:
+    """Say in one line what to do if something does not fit into memory."""
     try:
         yield
-    except RuntimeError as error:
-        if not any(text in str(error) for text in ("out of memory", "can't allocate memory", "not enough memory")):
+    except (MemoryError, RuntimeError) as error:
+        # As PyTorch puts it, on a GPU and on a CPU.
+        texts = ("out of memory", "can't allocate memory", "not enough memory")
+        if isinstance(error, RuntimeError) and not any(text in str(error) for text in texts):
             raise
-        fewer = max(1, sequences // 4)
-        raise TreetokError(
-            f"out of memory: batches of {sequences} sequences are too large here; try --set"
-            f" training.sequences={fewer}, with more steps (--set training.steps=N), or --preset tiny"
-        ) from None
+        raise TreetokError(f"out of memory: {advice}") from None
 
 
 def free_memory(device: str) -> None:

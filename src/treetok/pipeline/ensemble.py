@@ -143,7 +143,7 @@ class EnsembleTraining:
 
         def work() -> Made:
             model, sizes = self.preset.model, self.preset.parser
-            with explained_memory_errors(training.sequences):
+            with explained_memory_errors(smaller_batches(training.sequences)):
                 trainer = assemble_trainer(
                     self.text, model, training, morphemes, self.device, sizes, self.learner_class
                 )
@@ -247,3 +247,12 @@ def figures_of(trainer: Trainer) -> dict[str, Any]:
             for name, loss in dataclasses.asdict(trainer.validate()).items()
         }
     return figures
+
+
+def smaller_batches(sequences: int) -> str:
+    """What to do if batches of this many sequences do not fit into memory."""
+    fewer = max(1, sequences // 4)
+    return (
+        f"batches of {sequences} sequences are too large here; try --set training.sequences={fewer}, with more"
+        " steps (--set training.steps=N), or --preset tiny"
+    )
