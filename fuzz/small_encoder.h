@@ -13,7 +13,7 @@ class ScatteredTrees : public TreeSource {
   bool split_scores(const char32_t* letters, std::size_t n, float* scores, Scratch&) const override {
     std::uint64_t hash = n;
     for (std::size_t i = 0; i + 1 < n; ++i) {
-      hash = mix(hash ^ letters[i], 0xA0761D6478BD642F + letters[i + 1]);
+      hash = folded_product(hash ^ letters[i], 0xA0761D6478BD642F + letters[i + 1]);
       scores[i] = float(hash % 16);
     }
     return true;

@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "parser.h"
 #include "segmenter.h"
+#include "special_tokens.h"
 
 namespace treetok {
 
@@ -142,12 +143,6 @@ class alignas(64) IdBuffer {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-// A part of a text that stands for a special token.
-struct SpecialToken {
-  std::string text;
-  std::uint32_t id;
-};
-
 // Of every token: where it starts and ends in characters, and the number of its word in the text; special tokens are
 // in none. Those of two threads share no cache line.
 struct alignas(64) Places {
@@ -194,11 +189,11 @@ class Encoder {
     return worker;
   }
 
-  // Appends the ids of a text, which is valid UTF-8. Special tokens are found if any are given, longest first.
-  void encode(Worker& worker, const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
+  // Appends the ids of a text, which is valid UTF-8. Special tokens are found if any are given.
+  void encode(Worker& worker, const Byte* text, std::size_t bytes, const SpecialTokens& specials,
               IdBuffer& ids) const {
     if (specials.empty()) return encode_part(worker, text, bytes, ids);
-    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+    specials.for_each_part(text, bytes, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
       if (special) {
         ids.append(&special->id, 1);
       } else {
@@ -209,10 +204,10 @@ class Encoder {
 
   // The same with the place of every token.
   void encode_with_offsets(Worker& worker, const Byte* text, std::size_t bytes,
-                           const std::vector<SpecialToken>& specials, IdBuffer& ids, Places& places) const {
+                           const SpecialTokens& specials, IdBuffer& ids, Places& places) const {
     std::uint64_t first = 0;
     std::int64_t word = 0;
-    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+    specials.for_each_part(text, bytes, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
       const std::uint64_t after = first + count_characters(part, size);
       if (special) {
         ids.append(&special->id, 1);
@@ -225,10 +220,10 @@ class Encoder {
   }
 
   // The same with dropout: `text_number` is the place of the text in its batch.
-  void encode_sampled(Worker& worker, const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
+  void encode_sampled(Worker& worker, const Byte* text, std::size_t bytes, const SpecialTokens& specials,
                       const Dropout& dropout, std::uint64_t text_number, IdBuffer& ids) const {
     std::uint64_t word_number = 0;
-    for_each_part(text, bytes, specials, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
+    specials.for_each_part(text, bytes, [&](const Byte* part, std::size_t size, const SpecialToken* special) {
       if (special) {
         ids.append(&special->id, 1);
         return;
@@ -303,34 +298,6 @@ class Encoder {
   }
 
  private:
-  template <class Part>
-  static void for_each_part(const Byte* text, std::size_t bytes, const std::vector<SpecialToken>& specials,
-                            Part part) {
-    bool begins[256] = {};
-    for (const SpecialToken& special : specials) begins[Byte(special.text[0])] = true;
-    const Byte *start = text, *end = text + bytes;
-    for (const Byte* at = text; at < end;) {
-      const SpecialToken* found = nullptr;
-      if (begins[*at]) {
-        for (const SpecialToken& special : specials) {
-          if (std::size_t(end - at) >= special.text.size() &&
-              std::memcmp(at, special.text.data(), special.text.size()) == 0) {
-            found = &special;
-            break;
-          }
-        }
-      }
-      if (!found) {
-        ++at;
-        continue;
-      }
-      if (at > start) part(start, std::size_t(at - start), static_cast<const SpecialToken*>(nullptr));
-      part(at, found->text.size(), found);
-      start = at += found->text.size();
-    }
-    if (end > start) part(start, std::size_t(end - start), static_cast<const SpecialToken*>(nullptr));
-  }
-
   void encode_part(Worker& worker, const Byte* text, std::size_t bytes, IdBuffer& ids) const {
     if (is_uncased(profile_)) {
       worker.normal.clear();

@@ -78,6 +78,11 @@ inline constexpr std::size_t MOST_IDS_AT_ONCE =
 
 namespace treetok {
 
+#ifdef TREETOK_CHOOSES_INSTRUCTIONS
+inline const bool HAS_AVX2 =
+    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+#endif
+
 struct LosslessSplitter {
   // So many bytes are read at once, whether or not they are all needed.
   static constexpr std::size_t READ_AHEAD = BYTES_IN_MASK + WordTable::BYTES_READ;
@@ -115,9 +120,7 @@ struct LosslessSplitter {
   static Written write_known(const Byte* text, const Byte* last, const Byte* end, const WordTable& table,
                              std::uint32_t* ids, const std::uint32_t* end_of_ids) {
 #ifdef TREETOK_CHOOSES_INSTRUCTIONS
-    static const bool has_avx2 =
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    if (has_avx2) return ascii_words::avx2::write_known(text, last, end, table, ids, end_of_ids);
+    if (HAS_AVX2) return ascii_words::avx2::write_known(text, last, end, table, ids, end_of_ids);
 #endif
     return ascii_words::baseline::write_known(text, last, end, table, ids, end_of_ids);
   }

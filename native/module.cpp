@@ -63,11 +63,8 @@ nb::object string_of(const std::string& utf8, const char* errors = "strict") {
   return nb::steal(text);
 }
 
-// Special tokens, longest first: one may be the beginning of another.
-using Specials = std::vector<SpecialToken>;
-
-Specials specials_of(nb::handle pairs, std::size_t ids) {
-  Specials specials;
+SpecialTokens specials_of(nb::handle pairs, std::size_t ids) {
+  std::vector<SpecialToken> specials;
   if (pairs.is_none()) return specials;
   for (nb::handle pair : pairs) {
     const Utf8 text = utf8_of(pair[0]);
@@ -171,7 +168,7 @@ class PyEncoder {
       kept.swap(ids);
       return list;
     }
-    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
+    const SpecialTokens specials = specials_of(pairs, encoder_.vocabulary().size());
     IdBuffer ids;
     ids.expect(utf8.size);
     {
@@ -525,13 +522,13 @@ class PyEncoder {
       if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
       utf8.push_back(utf8_of(text));
     }
-    const Specials specials = specials_of(pairs, encoder_.vocabulary().size());
+    const SpecialTokens specials = specials_of(pairs, encoder_.vocabulary().size());
     const nb::gil_scoped_release released;
     return encode_all(utf8, threads, specials, places, dropout);
   }
 
   // The same for bytes. The GIL is not held.
-  Encoded encode_all(const std::vector<Utf8>& utf8, std::size_t threads, const Specials& specials,
+  Encoded encode_all(const std::vector<Utf8>& utf8, std::size_t threads, const SpecialTokens& specials,
                      std::vector<Places>* places = nullptr, const Dropout* dropout = nullptr) const {
     std::size_t bytes = 0;
     for (const Utf8& text : utf8) bytes += text.size;
@@ -582,6 +579,8 @@ NB_MODULE(_core, m) {
   m.doc() = "The native core of treetok.";
   // Engines and caches may hold a tokenizer until Python exits: that is no defect to report to users.
   nb::set_leak_warnings(false);
+  m.def("hash_of", [](const std::string& string) { return treetok::hash_of(string); }, "string"_a,
+        "The hash of a string, for tests: another one in every process.");
   bind_parser(m);
   bind_storage(m);
   bind_word_counter(m);

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytes_hash.h"
 #include "processor.h"
 
 namespace treetok {
@@ -369,7 +370,6 @@ class Parser {
   };
   // Sums are exact up to this number of terms. As in parser.py.
   static constexpr size_t LARGEST_SIZE = 4096;
-  static constexpr uint64_t HASH_BASE = 0x9E3779B97F4A7C15;
 
   parser::Network net_;
   std::u32string characters_;
@@ -502,24 +502,28 @@ class Parser {
       ends_.push_back(static_cast<uint32_t>(text_.size()));
       longest_ = std::max(longest_, morpheme.size());
       uint64_t hash = 0;
-      for (char32_t letter : morpheme) hash = (hash + letter + 1) * HASH_BASE;
+      for (char32_t letter : morpheme) hash = (hash + letter + 1) * HASH_KEY.second;
       hash = mixed(hash);
       size_t at = hash & (size - 1);
-      while (slots_[at].row) at = (at + 1) & (size - 1);
+      for (; slots_[at].row; at = (at + 1) & (size - 1)) {
+        if (is_at(slots_[at], hash, morpheme)) throw std::invalid_argument("a morpheme of the parser appears twice");
+      }
       slots_[at] = {static_cast<uint32_t>(hash >> 32), row};
     }
   }
 
   uint32_t row_of(uint64_t hash, std::u32string_view span) const {
-    uint32_t fingerprint = static_cast<uint32_t>(hash >> 32);
     for (size_t at = hash & (slots_.size() - 1); slots_[at].row; at = (at + 1) & (slots_.size() - 1)) {
-      uint32_t row = slots_[at].row;
-      if (slots_[at].fingerprint == fingerprint &&
-          span == std::u32string_view(text_.data() + ends_[row - 1], ends_[row] - ends_[row - 1])) {
-        return row;
-      }
+      if (is_at(slots_[at], hash, span)) return slots_[at].row;
     }
     return 0;
+  }
+
+  // Whether the morpheme of a slot that is not empty is this one.
+  bool is_at(const Slot& slot, uint64_t hash, std::u32string_view morpheme) const {
+    const uint32_t start = ends_[slot.row - 1], end = ends_[slot.row];
+    return slot.fingerprint == static_cast<uint32_t>(hash >> 32) &&
+           morpheme == std::u32string_view(text_.data() + start, end - start);
   }
 
   // In the order in which their embeddings are added: the shortest first, and those of one width from the right.
@@ -529,12 +533,13 @@ class Parser {
     scratch.hashes.resize(n);
     uint64_t* hashes = scratch.hashes.data();
     const size_t mask = slots_.size() - 1;
-    for (size_t start = 0; start < n; ++start) hashes[start] = (letters[start] + uint64_t{1}) * HASH_BASE;
+    const uint64_t base = HASH_KEY.second;
+    for (size_t start = 0; start < n; ++start) hashes[start] = (letters[start] + uint64_t{1}) * base;
     for (size_t width = 2; width <= longest; ++width) {
       // All of one width first: their slots come from memory while the others are computed.
       const size_t starts = n - width + 1;
       for (size_t start = 0; start < starts; ++start) {
-        hashes[start] = (hashes[start] + letters[start + width - 1] + 1) * HASH_BASE;
+        hashes[start] = (hashes[start] + letters[start + width - 1] + 1) * base;
         fetch_ahead(&slots_[mixed(hashes[start]) & mask]);
       }
       for (size_t start = starts; start-- > 0;) {

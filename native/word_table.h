@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bytes_hash.h"
+#include "fork_safe_locks.h"
 #include "memory.h"
 #include "processor.h"
 
@@ -35,8 +36,7 @@ struct WordKey {
   bool is_long() const { return (second & LONG) == LONG; }
   // Of a word that is not long.
   std::size_t bytes() const { return std::size_t(second >> 56); }
-  // The highest bits depend on all bytes, which is not so of the lowest.
-  std::uint64_t hash() const { return first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F; }
+  std::uint64_t hash() const { return folded_product(first ^ HASH_KEY.first, second ^ HASH_KEY.second); }
 };
 
 // What to keep of sixteen bytes for words of 0 to 15: looked up, since branches would often be predicted wrongly.
@@ -297,22 +297,30 @@ class WordCache {
  public:
   WordCache() : table_(std::make_shared<WordTable>()) {}
 
-  std::shared_ptr<const WordTable> table() const { return std::atomic_load(&table_); }
+  std::shared_ptr<const WordTable> table() const {
+    const std::lock_guard<std::mutex> lock(fork_safe_locks.replacing);
+    return table_;
+  }
 
   void learn(const WordKey& key, const Byte* word, std::size_t bytes, const std::vector<std::uint32_t>& ids) {
     if (ids.empty()) return;
-    const std::lock_guard<std::mutex> lock(adding_);
+    const std::lock_guard<std::mutex> lock(fork_safe_locks.adding);
     if (table_->find(key, word, bytes).count) return;
     if (table_->is_full()) {
-      std::atomic_store(&table_, std::make_shared<WordTable>());
+      replace(std::make_shared<WordTable>());
     } else if (table_->is_crowded()) {
-      std::atomic_store(&table_, table_->larger());
+      replace(table_->larger());
     }
     table_->add(key, word, bytes, ids.data(), std::uint32_t(ids.size()));
   }
 
  private:
-  std::mutex adding_;
+  // The table that is replaced is freed, if nobody reads it, when the lock has been released.
+  void replace(std::shared_ptr<WordTable> table) {
+    const std::lock_guard<std::mutex> lock(fork_safe_locks.replacing);
+    table_.swap(table);
+  }
+
   std::shared_ptr<WordTable> table_;
 };
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.batched_depths import batch_split_depths
+from treetok.cached_property import cached_property
 from treetok.errors import TreetokError
 from treetok.native import core, why_not_native
 from treetok.text.word_limit import LONGEST_WORD

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.cached_property import cached_property
 from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder, Specials
 from treetok.text import check_encodable
 from treetok.text.normalized import normalise, normalise_with_places

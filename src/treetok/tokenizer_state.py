@@ -7,9 +7,9 @@ import json
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
+from treetok.cached_property import cached_property
 from treetok.lexicon import Lexicon
 from treetok.markers import Marker, marked_strings
 from treetok.segment import Segmenter

@@ -14,7 +14,6 @@ import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import IO, Any
 
 import daft
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
+from treetok.cached_property import cached_property
 from treetok.cluster.engine import choose_engine
 from treetok.cluster.read_shard import check_text_column, label_of, open_source, plain_text
 from treetok.cluster.run_shards import run_shards

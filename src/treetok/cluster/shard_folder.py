@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 
+from treetok.cached_property import cached_property
 from treetok.cluster.shards import Shard
 from treetok.cluster.sources import is_url
 from treetok.errors import TreetokError, first_difference

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from treetok.cached_property import cached_property
 from treetok.corpus import count_words
 from treetok.corpus.counted_words import CountedWords
 from treetok.errors import TreetokError, TreetokWarning, whole_number

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.cached_property import cached_property
 from treetok.hf.text_encoder import Text, TextEncoder
 from treetok.hf.truncation import Side, Span
 

@@ -6,10 +6,10 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from treetok.cached_property import cached_property
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.model.data.morpheme_vocabulary import MorphemeVocabulary, find_morphemes
 from treetok.model.data.piece_model import PieceModel

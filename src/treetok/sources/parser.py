@@ -14,13 +14,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.cached_property import cached_property
 from treetok.errors import TreetokError
 from treetok.native import core, why_not_native
 from treetok.sources.parser_features import FIRST_CHARACTER, LetterFeatures

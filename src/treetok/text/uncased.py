@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from treetok.cached_property import cached_property
 from treetok.text.word_limit import split_long_words
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.cached_property import cached_property
 from treetok.markers import Marker, marked
 
 I64 = npt.NDArray[np.int64]

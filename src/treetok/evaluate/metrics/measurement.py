@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.cached_property import cached_property
 from treetok.errors import TreetokError
 
 Floats = npt.NDArray[np.float64]
