@@ -19,7 +19,7 @@ mkdir "$work/tables"
 "$python" native/unicode_tables.py "$work/tables/unicode_tables.h"
 "$cxx" -std=c++17 -g -O1 -Wall -Wextra -ffp-contract=off -fsanitize=thread -Inative -Ifuzz -I"$work/tables" \
   fuzz/threads.cpp -o "$work/threads" -pthread
-TSAN_OPTIONS=halt_on_error=1 "$work/threads" "${TREETOK_WORDS_PER_THREAD:-200000}"
+TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 "$work/threads" "${TREETOK_SECONDS_OF_THREADS:-20}"
 
 echo "== building with AddressSanitizer and UndefinedBehaviorSanitizer"
 checks=address,undefined,float-cast-overflow
