@@ -30,7 +30,11 @@ inline const HashKey HASH_KEY = random_hash_key();
 
 // Both halves of a product.
 inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
-#if defined(__SIZEOF_INT128__)
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(TREETOK_PLAIN)
+  // GCC would keep a product of 128 bits on the stack.
+  __asm__("mulq %1" : "+a"(a), "+d"(b) : : "cc");
+  return a ^ b;
+#elif defined(__SIZEOF_INT128__) && !defined(TREETOK_PLAIN)
   const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
   return std::uint64_t(product) ^ std::uint64_t(product >> 64);
 #elif defined(_MSC_VER) && defined(_M_X64)

@@ -116,20 +116,17 @@ class WordTable {
   static constexpr std::size_t MOST_WORDS = 1 << 19;
   static constexpr std::size_t MOST_RECORD_BYTES = 32 << 20;
 
-  explicit WordTable(unsigned log_slots = 12, std::shared_ptr<Arena> records = std::make_shared<Arena>())
-      : slots_(std::size_t(1) << log_slots),
-        mask_((std::size_t(1) << log_slots) - 1),
-        shift_(64 - log_slots),
-        records_(std::move(records)) {}
+  // `slots`: a power of two.
+  explicit WordTable(std::size_t slots = 1 << 12, std::shared_ptr<Arena> records = std::make_shared<Arena>())
+      : slots_(slots), offset_mask_((slots - 1) * sizeof(Slot)), records_(std::move(records)) {}
 
   // The ids of a word; no ids if it is not in the table.
   Ids find(const WordKey& key, const Byte* word, std::size_t bytes) const {
-    for (std::size_t at = place_of(key);; at = (at + 1) & mask_) {
-      const Slot& slot = slots_[at];
-      const std::uint64_t second = slot.second.load(std::memory_order_acquire);
-      if (second == key.second && slot.first == key.first) {
-        if (slot.few.count) return {slot.few.ids, slot.few.count};
-        const Record& record = *slot.record();
+    for (const Slot* slot = slot_of(key);; slot = slots_.next(slot)) {
+      const std::uint64_t second = slot->second.load(std::memory_order_acquire);
+      if (second == key.second && slot->first == key.first) {
+        if (slot->few.count) return {slot->few.ids, slot->few.count};
+        const Record& record = *slot->record();
         if (record.bytes == bytes && std::memcmp(record.word(), word, bytes) == 0) {
           return {record.ids(), record.count};
         }
@@ -152,7 +149,7 @@ class WordTable {
   std::uint32_t* write_ids(const Ahead& word, std::uint32_t* ids) const;
 
   bool is_full() const { return words_ >= MOST_WORDS || records_->bytes() >= MOST_RECORD_BYTES; }
-  bool is_crowded() const { return words_ * 2 > mask_; }
+  bool is_crowded() const { return words_ * 2 >= slots_.count(); }
 
   // Adds a word that is not in the table. Only one thread at a time may add.
   void add(const WordKey& key, const Byte* word, std::size_t bytes, const std::uint32_t* ids, std::uint32_t count) {
@@ -171,8 +168,8 @@ class WordTable {
 
   // A table of twice the size with the same words. This one must not be added to any more.
   std::shared_ptr<WordTable> larger() const {
-    auto table = std::make_shared<WordTable>(64 - shift_ + 1, records_);
-    for (std::size_t at = 0; at <= mask_; ++at) {
+    auto table = std::make_shared<WordTable>(slots_.count() * 2, records_);
+    for (std::size_t at = 0; at < slots_.count(); ++at) {
       const Slot& slot = slots_[at];
       const std::uint64_t second = slot.second.load(std::memory_order_relaxed);
       if (second == 0) continue;
@@ -217,12 +214,13 @@ class WordTable {
     return ids + record.count;
   }
 
-  std::size_t place_of(const WordKey& key) const { return std::size_t(key.hash() >> shift_); }
+  // Where a word is, or else in one of the next slots.
+  const Slot* slot_of(const WordKey& key) const { return slots_.at_offset(key.hash() & offset_mask_); }
 
   Slot& free_slot(const WordKey& key) {
-    std::size_t at = place_of(key);
-    while (slots_[at].second.load(std::memory_order_relaxed) != 0) at = (at + 1) & mask_;
-    return slots_[at];
+    const Slot* slot = slot_of(key);
+    while (slot->second.load(std::memory_order_relaxed) != 0) slot = slots_.next(slot);
+    return const_cast<Slot&>(*slot);
   }
 
   const Record* make_record(const Byte* word, std::size_t bytes, const std::uint32_t* ids, std::uint32_t count) {
@@ -251,8 +249,12 @@ class WordTable {
     Slots(const Slots&) = delete;
     Slots& operator=(const Slots&) = delete;
 
-    Slot& operator[](std::size_t at) { return slots_[at]; }
+    std::size_t count() const { return count_; }
     const Slot& operator[](std::size_t at) const { return slots_[at]; }
+    // At so many bytes behind the first.
+    const Slot* at_offset(std::size_t offset) const {
+      return reinterpret_cast<const Slot*>(reinterpret_cast<const Byte*>(slots_) + offset);
+    }
     const Slot* next(const Slot* slot) const { return slot + 1 == slots_ + count_ ? slots_ : slot + 1; }
 
    private:
@@ -261,8 +263,7 @@ class WordTable {
   };
 
   Slots slots_;
-  std::size_t mask_;
-  unsigned shift_;
+  std::size_t offset_mask_;
   std::size_t words_ = 0;
   std::shared_ptr<Arena> records_;
 };
@@ -274,7 +275,7 @@ struct WordTable::Ahead {
 
 inline WordTable::Ahead WordTable::look_ahead(const Byte* word, std::size_t bytes) const {
   const WordKey key = short_key(word, bytes);
-  const Slot* slot = &slots_[place_of(key)];
+  const Slot* slot = slot_of(key);
   fetch_ahead(slot);
   return {key, slot};
 }
