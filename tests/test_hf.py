@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from transformers import AddedToken, AutoTokenizer, DataCollatorForLanguageModeling, TextStreamer
 
 from conftest import SAMPLE_FILES
-from treetok import TreeTokenizer, TreetokError, TreetokWarning
+from treetok import TreeTokenizer, TreetokError
 from treetok.hf import TreeTokTokenizer
 
 CHAT_TEMPLATE = (
@@ -439,8 +440,17 @@ def test_dropout_has_no_offsets(tok):
 
 
 def test_options_that_do_not_exist(tok):
-    with pytest.warns(TreetokWarning, match="does not know are ignored: truncate, foo"):
-        assert tok("walking", truncate=True, foo=1) == tok("walking")
+    """What is asked for is done or refused; what is off needs nothing."""
+    chat = [{"role": "user", "content": "walking"}]
+    for encode in (tok, tok.encode, tok.tokenize):
+        with pytest.raises(TreetokError, match="does not know the options truncate, foo"):
+            encode("walking", truncate=True, foo=0, bar=None, baz=False)
+    with pytest.raises(TreetokError, match="does not know the options foo"):
+        tok.apply_chat_template(chat, chat_template=CHAT_TEMPLATE, tokenizer_kwargs={"foo": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tok("walking", foo=None, bar=False) == tok("walking")
+        tok.apply_chat_template(chat, chat_template=CHAT_TEMPLATE)
 
 
 @pytest.mark.parametrize(

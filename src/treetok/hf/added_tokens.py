@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
+
+from treetok.hf.string_search import StringSearch
 
 # With more, looking each up at every place where one could begin is slower than splitting in Python.
 MOST_FOR_NATIVE = 64
@@ -22,18 +25,13 @@ class AddedTokens:
     """The tokens that were added to a vocabulary: at each place in a text, the longest one is found. Immutable.
 
     As in the tokenizers library, a token with `single_word` is not found inside a word, and one with `lstrip` or
-    `rstrip` takes the white space beside it.
+    `rstrip` takes the white space beside it. Time grows with the length of the text, whatever the tokens are.
     """
 
     def __init__(self, tokens: Mapping[int, Any], special_tokens: Collection[str]) -> None:
         """`special_tokens` are those that the tokenizer itself can find in a text."""
         self._tokens = {token.content: (number, token) for number, token in tokens.items()}
-        self._lengths: dict[str, list[int]] = {}
-        for length, first in sorted({(len(text), text[0]) for text in self._tokens}, reverse=True):
-            self._lengths.setdefault(first, []).append(length)
-        self._beginnings = (
-            re.compile("[" + "".join(map(re.escape, sorted(self._lengths))) + "]") if tokens else None
-        )
+        self._beginnings = {text[0] for text in self._tokens}
         plain = all(
             token.content in special_tokens and not (token.lstrip or token.rstrip or token.single_word)
             for token in tokens.values()
@@ -41,10 +39,18 @@ class AddedTokens:
         # The names of the tokens if the tokenizer itself can find all of them.
         self.native = list(self._tokens) if plain and len(tokens) <= MOST_FOR_NATIVE else None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Use does not change the pickle.
+        return {name: value for name, value in self.__dict__.items() if name != "_search"}
+
+    @cached_property
+    def _search(self) -> StringSearch:
+        return StringSearch(self._tokens)
+
     def may_be_in(self, texts: Sequence[str]) -> bool:
         """Whether the first character of a token is in any of the texts: looks at all of them at once."""
         together = "".join(texts)
-        return any(first in together for first in self._lengths)
+        return any(first in together for first in self._beginnings)
 
     def split(self, text: str) -> list[Part]:
         """The parts of a text; none is empty."""
@@ -60,13 +66,13 @@ class AddedTokens:
         return parts
 
     def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
+        if not self.may_be_in([text]):
+            return
         done = searched = 0
-        for beginning in self._beginnings.finditer(text) if self._beginnings else ():
-            start = beginning.start()
-            end = start + self._longest(text, start)
-            if start < searched or start == end:
+        for start, length in self._search.longest_at_each_start(text):
+            if start < searched:
                 continue
-            searched = end
+            end = searched = start + length
             number, token = self._tokens[text[start:end]]
             if token.single_word and is_inside_word(text, start, end):
                 continue
@@ -77,15 +83,11 @@ class AddedTokens:
             yield start, end, number
             done = searched = end
 
-    def _longest(self, text: str, start: int) -> int:
-        """The length of the longest token here, or 0."""
-        fitting = (length for length in self._lengths[text[start]] if start + length <= len(text))
-        return next((length for length in fitting if text[start : start + length] in self._tokens), 0)
-
 
 def is_inside_word(text: str, start: int, end: int) -> bool:
     """
     >>> is_inside_word("ab cd", 3, 5), is_inside_word("abcd", 2, 4)
     (False, True)
     """
-    return re.match(r"\w", text[end : end + 1]) is not None or re.match(r"\w", text[:start][-1:]) is not None
+    around = text[max(start - 1, 0) : start] + text[end : end + 1]
+    return re.search(r"\w", around) is not None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
+from inspect import signature
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
 
 from treetok.arguments import checked_seed
-from treetok.errors import TreetokError, TreetokWarning
+from treetok.errors import TreetokError
 from treetok.garbage_collection import without_garbage_collection
+from treetok.hf.chats import check_chat, encode_sanitized
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
+from treetok.hf.saved_options import brief, check_file, check_inside, check_options, check_token, one_line
 from treetok.hf.text_encoder import Sampling, TextEncoder
 from treetok.hf.truncation import kept, limits, rows_of_windows, windows
 from treetok.storage import find_directory, shipped_names
@@ -32,6 +34,8 @@ from treetok.hf import TreeTokTokenizer
 '''
 # Arguments that transformers passes to the constructor, and that say where files were found.
 ABOUT_FILES = ("tokenizer_file", "is_local", "local_files_only", "trust_remote_code", "auto_map")
+# Files of older releases of transformers that list added tokens. TreeTok never wrote them.
+OLD_FILES = ("added_tokens_file", "special_tokens_map_file", "tokenizer_file")
 # Transformers takes any other for "none" or "all_zeros".
 PATTERNS = {
     "special_tokens_pattern": ("none", "cls_sep", "eos", "bos", "bos_eos", "cls_double_sep", "prefix_suffix"),
@@ -71,8 +75,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         self.treetok = tokenizer if isinstance(tokenizer, TreeTokenizer) else TreeTokenizer.load(tokenizer)
         if len(self._vocabulary) < self.treetok.vocab_size:
             raise TreetokError("two tokens have the same name, which transformers does not allow")
+        check_options(options)
         add_special_tokens(options, self.treetok)
-        check_added_tokens(options, self.treetok)
+        check_added_tokens(options["added_tokens_decoder"], self.treetok)
         has_frame = options.get("cls_token") is not None and options.get("sep_token") is not None
         # Like BERT if there are [CLS] and [SEP], else like GPT-2.
         options.setdefault("special_tokens_pattern", "cls_sep" if has_frame else "none")
@@ -95,6 +100,24 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         found = find_directory(name) if is_shipped else name
         tokenizer: TreeTokTokenizer = super().from_pretrained(found, *arguments, **options)
         return tokenizer
+
+    @classmethod
+    def _from_pretrained(
+        cls, files: dict[str, str | None], name: str, *arguments: Any, **options: Any
+    ) -> TreeTokTokenizer:
+        """Load what was found in a directory or on the Hub. It is checked first, as it may be from strangers."""
+        files = {kind: path for kind, path in files.items() if kind not in OLD_FILES}
+        config = files.get("tokenizer_config_file")
+        if options.get("_is_local"):
+            check_inside(Path(name), [path for path in files.values() if path is not None])
+        if config is not None:
+            check_file(Path(config))
+        try:
+            return super()._from_pretrained(files, name, *arguments, **options)  # type: ignore[no-any-return]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise TreetokError(
+                f"{config or name}, or an option it is loaded with, is not right: {one_line(error)}"
+            ) from error
 
     # ---- the vocabulary
 
@@ -162,6 +185,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         return_length: bool = False,
         verbose: bool = True,
         split_special_tokens: bool | None = None,
+        sanitize_control_tokens: bool = False,
         threads: int | None = None,
         dropout: float = 0.0,
         seed: int | None = None,
@@ -170,23 +194,32 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         """What `__call__` does: encodes a text, a pair, or a batch of either. The results are like those of
         tokenizers in Rust; in particular, overflowing tokens are further rows. `threads` is for batches; `dropout`
         and `seed` are as for `TreeTokenizer.encode`, and give ids without offsets, tokens or word ids."""
-        if unknown:
-            # Not an error: other tokenizers of transformers ignore what they do not know without a word.
-            names = ", ".join(unknown)
-            warnings.warn(f"options that TreeTok does not know are ignored: {names}", TreetokWarning, stacklevel=4)
+        check_unknown(unknown)
         if dropout and return_offsets_mapping:
             raise TreetokError("return_offsets_mapping is not available with dropout")
         samples = Samples.of(text, text_pair, is_split_into_words)
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        if sanitize_control_tokens:
+            for name, is_asked_for in {
+                "dropout": dropout,
+                "is_split_into_words": is_split_into_words,
+                "return_offsets_mapping": return_offsets_mapping,
+                "split_special_tokens": bool(split) != bool(self.split_special_tokens),
+            }.items():
+                if is_asked_for:
+                    raise TreetokError(f"{name} is not available with sanitize_control_tokens")
         encoder = self._encoder.without_added_tokens() if split else self._encoder
         encode: Any = encoder.encode_words if is_split_into_words else encoder.encode
         first_seed = checked_seed(seed)
         # The texts of a pair are sampled independently.
         seeds = (first_seed, (first_seed + 1) % (1 << 64))
-        ids = [
-            encode(texts, threads, Sampling(dropout, of_texts))
-            for texts, of_texts in zip(samples.texts, seeds, strict=False)
-        ]
+        if sanitize_control_tokens:
+            ids = [[encode_sanitized(self, str(text)) for text in texts] for texts in samples.texts]
+        else:
+            ids = [
+                encode(texts, threads, Sampling(dropout, of_texts))
+                for texts, of_texts in zip(samples.texts, seeds, strict=False)
+            ]
         template = self._template(len(ids), add_special_tokens)
         room = None
         if truncation_strategy != "do_not_truncate" and max_length is not None:
@@ -224,8 +257,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
 
         if return_tensors is None and not samples.is_batch and not return_overflowing_tokens:
             columns = {name: column[0] if name != "length" else column for name, column in columns.items()}
-        # The details of rows are computed when they are asked for, and without dropout.
-        details = None if dropout else encodings
+        # The details of rows are computed when they are asked for, from texts as they usually are: without dropout,
+        # and without marks.
+        details = None if dropout or sanitize_control_tokens else encodings
         return BatchEncoding(columns, details, tensor_type=return_tensors, n_sequences=len(ids))
 
     def _template(self, sequences: int, add_special_tokens: bool) -> Template:
@@ -293,6 +327,15 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
             raise TreetokError(f"padding_side must be 'left' or 'right', not {side!r}")
         length = max_length if strategy == PaddingStrategy.MAX_LENGTH else None
         return Padding(length, multiple_of, side, self.pad_token_id, self.pad_token_type_id)  # type: ignore[arg-type]
+
+    def apply_chat_template(self, *arguments: Any, **options: Any) -> Any:
+        """As in all tokenizers of transformers. With `sanitize_control_tokens`, control tokens that users typed are
+        text; a chat in which they could not be is refused."""
+        call = signature(super().apply_chat_template).bind(*arguments, **options).arguments
+        if call.get("sanitize_control_tokens"):
+            template = self.get_chat_template(call.get("chat_template"), call.get("tools"))
+            check_chat(call, self._get_control_tokens(template))
+        return super().apply_chat_template(*arguments, **options)
 
     # ---- ids to text
 
@@ -386,18 +429,43 @@ def add_special_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
         options["model_specific_special_tokens"] = options.get("model_specific_special_tokens", {}) | extra
         extra = []
     known = {str(value) for name, value in options.items() if name.endswith("_token")}
-    known.update(map(str, (*extra, *options.get("added_tokens_decoder", {}).values())))
+    saved = options.setdefault("added_tokens_decoder", {})
+    known.update(map(str, (*extra, *saved.values())))
     options["extra_special_tokens"] = [*extra, *(token for token in treetok.special_tokens if token not in known)]
 
 
-def check_added_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
-    """Raise TreetokError if saved tokens have the ids of others."""
-    for number, token in options.get("added_tokens_decoder", {}).items():
-        if number < treetok.vocab_size and treetok.id_to_token(number) != str(token):
+def check_added_tokens(tokens: dict[int, Any], treetok: TreeTokenizer) -> None:
+    """Raise TreetokError if saved tokens have ids or names of others, or ids that do not follow the vocabulary."""
+    size, ids = treetok.vocab_size, treetok.state.table.id_of_name
+    seen = set()
+    for number, token in tokens.items():
+        check_token(f"the added token {number}", token)
+        name = str(token)
+        if name in seen:
+            raise TreetokError(f"{TRANSFORMERS} has the added token {brief(name)} twice")
+        seen.add(name)
+        if number < size and ids.get(name) != number:
+            other = treetok.id_to_token(number) if number >= 0 else "no id"
             raise TreetokError(
-                f"{TRANSFORMERS} is not that of this tokenizer: it has {str(token)!r} as token {number}, which is"
-                f" {treetok.id_to_token(number)!r}"
+                f"{TRANSFORMERS} is not that of this tokenizer: it has {brief(name)} as token {number}, which is"
+                f" {brief(other)}"
             )
+        if number >= size and name in ids:
+            raise TreetokError(
+                f"{TRANSFORMERS} is not that of this tokenizer: it adds {brief(name)}, which is token {ids[name]}"
+            )
+    new = sorted(number for number in tokens if number >= size)
+    if new != list(range(size, size + len(new))):
+        raise TreetokError(
+            f"{TRANSFORMERS} is not that of this tokenizer: the ids of its new tokens must be {size} and so on"
+        )
+
+
+def check_unknown(options: dict[str, Any]) -> None:
+    """Raise TreetokError if something is asked for that TreeTok does not do; what is off may be unknown."""
+    names = [name for name, value in options.items() if value is not None and value is not False]
+    if names:
+        raise TreetokError(f"TreeTok does not know the options {', '.join(names)}")
 
 
 def check_patterns(patterns: dict[str, Any]) -> None:

@@ -1,0 +1,169 @@
+"""What a tokenizer_config.json may say. It can come from strangers, and transformers hands on all of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from treetok.errors import TreetokError
+from treetok.text import check_encodable
+
+MOST_BYTES = 16 << 20
+# More than any list of tokens or tool calls needs; transformers follows it with functions that call themselves.
+DEEPEST = 50
+# They would load something else than the directory; nothing ever saves them.
+NOT_SAVED = ("tokenizer", "init_inputs", "fast_tokenizer_files")
+FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
+# What options have to be, as far as transformers does not check it.
+EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "additional_special_tokens": ("a list of tokens", lambda value: isinstance(value, list | tuple)),
+    "added_tokens_decoder": ("a map of ids to tokens", lambda value: isinstance(value, dict)),
+    "chat_control_tokens": ("a list of strings", lambda value: is_list_of_text(value)),
+    "chat_template": ("a template or named templates", lambda value: is_template(value)),
+    "extra_special_tokens": ("a list of tokens", lambda value: isinstance(value, list | tuple | dict)),
+    "model_input_names": ("a list of strings", lambda value: is_list_of_text(value)),
+    "model_max_length": ("a number", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
+    "model_specific_special_tokens": ("a map of names to tokens", lambda value: isinstance(value, dict)),
+    "split_special_tokens": ("true or false", lambda value: isinstance(value, bool)),
+}
+# As `str` writes a number that is not negative.
+NUMBER = re.compile("0|[1-9][0-9]{0,9}")
+
+
+def check_file(path: Path) -> None:
+    """Raise TreetokError if a tokenizer_config.json is not one that a tokenizer could have been saved with."""
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            raise TreetokError(f"{path} must be a file of at most {MOST_BYTES} bytes")
+        options = json.loads(path.read_bytes().decode(), object_pairs_hook=unique)
+        check_plain(options, path, 1)
+    except OSError as error:
+        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else one_line(error)
+        raise TreetokError(f"{path} is damaged: {reason}") from None
+    if not isinstance(options, dict):
+        raise TreetokError(f"{path} is damaged: it must be a JSON object")
+    for name in NOT_SAVED:
+        if options.get(name):
+            raise TreetokError(f"{path} must not have {name!r}: all of a tokenizer is in its own directory")
+    check_saved_tokens(options.get("added_tokens_decoder", {}), path)
+
+
+def check_inside(directory: Path, paths: Iterable[str]) -> None:
+    """Raise TreetokError if files of a directory are links to something outside. In the cache of the Hub, all files
+    are links to its own copies."""
+    inside = [directory.resolve()]
+    if inside[0].parent.name == "snapshots":
+        inside.append(inside[0].parent.parent / "blobs")
+    for path in map(Path, paths):
+        if not any(path.resolve().is_relative_to(place) for place in inside):
+            raise TreetokError(f"{path} is a link to something outside of {directory}")
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name is there twice in one object")
+    return values
+
+
+def check_plain(value: Any, path: Path, depth: int) -> None:
+    """Raise TreetokError if JSON is nested too deep, or has text that cannot be encoded."""
+    if depth > DEEPEST:
+        raise TreetokError(f"{path} is damaged: it is nested more than {DEEPEST} deep")
+    if isinstance(value, str):
+        try:
+            check_encodable(value)
+        except TreetokError as error:
+            raise TreetokError(f"{path} is damaged: {error}") from None
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            check_plain(name, path, depth)
+            check_plain(one, path, depth + 1)
+    elif isinstance(value, list):
+        for one in value:
+            check_plain(one, path, depth + 1)
+
+
+def check_saved_tokens(tokens: Any, path: Path) -> None:
+    if not isinstance(tokens, dict):
+        raise TreetokError(f"{path}: added_tokens_decoder must map ids to tokens, not be {brief(tokens)}")
+    for number, token in tokens.items():
+        if not NUMBER.fullmatch(number):
+            raise TreetokError(f"{path}: added_tokens_decoder has {brief(number)}, which is no id of a token")
+        if not isinstance(token, dict) or not isinstance(token.get("content"), str):
+            raise TreetokError(
+                f"{path}: added token {number} must be an object with a content, not {brief(token)}"
+            )
+        for name, value in token.items():
+            if name != "content" and (name not in FLAGS or not isinstance(value, bool)):
+                raise TreetokError(
+                    f"{path}: added token {number} has {name!r}: {brief(value)}; expected are content and, true or"
+                    f" false, {', '.join(FLAGS)}"
+                )
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise TreetokError if an option, saved or not, is of a kind that fails only when the tokenizer is used."""
+    for name, (expected, is_right) in EXPECTED.items():
+        value = options.get(name)
+        if value is not None and not is_right(value):
+            raise TreetokError(f"{name} must be {expected}, not {brief(value)}")
+    extra = options.get("extra_special_tokens") or options.get("additional_special_tokens") or []
+    named = dict(options.get("model_specific_special_tokens") or {})
+    if isinstance(extra, dict):
+        named, extra = named | extra, []
+    for name in named:
+        # Any other could hide an attribute of the tokenizer.
+        if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*_token", name):
+            raise TreetokError(f"the name of a special token must be like image_token, not {brief(name)}")
+    # `add_bos_token` is no token.
+    tokens = {
+        name: value
+        for name, value in options.items()
+        if name.endswith("_token") and not (value is None or isinstance(value, bool))
+    }
+    numbered = {f"extra_special_tokens[{number}]": token for number, token in enumerate(extra)}
+    for name, token in (tokens | named | numbered).items():
+        check_token(name, token)
+
+
+def check_token(name: str, token: Any) -> None:
+    """A token is a string or what transformers makes of it."""
+    text = token if isinstance(token, str) else getattr(token, "content", None)
+    if not isinstance(text, str) or not text:
+        raise TreetokError(f"{name} must be a token that is not empty, not {brief(token)}")
+    check_encodable(text)
+
+
+def is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def is_template(value: Any) -> bool:
+    """A chat template, or several by name: as transformers has them, or as it saves them."""
+    if isinstance(value, dict):
+        return is_list_of_text([*value, *value.values()])
+    if isinstance(value, list | tuple):
+        return all(
+            isinstance(one, dict) and is_list_of_text([one.get("name"), one.get("template")]) for one in value
+        )
+    return isinstance(value, str)
+
+
+def brief(value: object) -> str:
+    """
+    >>> brief("<" * 1000)
+    "'<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<..."
+    """
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:38]}..."
+
+
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
