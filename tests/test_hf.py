@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AddedToken, AutoTokenizer, DataCollatorForLanguageModeling, TextStreamer
@@ -42,6 +41,11 @@ def tok(lossless) -> TreeTokTokenizer:
 @pytest.fixture
 def bert_like(uncased) -> TreeTokTokenizer:
     return TreeTokTokenizer(uncased)
+
+
+def pytorch():
+    """For what needs it; the tokenizer does not."""
+    return pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
 
 
 def random_texts(number: int) -> list[str]:
@@ -178,6 +182,7 @@ def test_threads_do_not_change_ids(tok, sample_text):
 @pytest.mark.parametrize("tensors", ["pt", "np"])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_tensors_are_the_padded_lists(bert_like, tensors, side):
+    kind = pytorch().Tensor if tensors == "pt" else np.ndarray
     options = {
         "padding": True,
         "padding_side": side,
@@ -188,8 +193,8 @@ def test_tensors_are_the_padded_lists(bert_like, tensors, side):
     as_lists, as_tensors = bert_like(texts, **options), bert_like(texts, return_tensors=tensors, **options)
     assert as_lists.keys() == as_tensors.keys()
     for name, rows in as_lists.items():
-        assert isinstance(as_tensors[name], torch.Tensor if tensors == "pt" else np.ndarray)
-        assert as_tensors[name].dtype in (torch.int64, np.int64)
+        assert isinstance(as_tensors[name], kind)
+        assert str(as_tensors[name].dtype).removeprefix("torch.") == "int64"
         assert as_tensors[name].tolist() == [[list(x) if isinstance(x, tuple) else x for x in row] for row in rows]
     assert bert_like("one", return_tensors=tensors)["input_ids"].shape[0] == 1
     if tensors == "pt":
@@ -198,6 +203,7 @@ def test_tensors_are_the_padded_lists(bert_like, tensors, side):
 
 
 def test_collators(tok):
+    pytorch()
     rows = [tok(text) for text in ("the windsurfers tricycled", "a")]
     batch = DataCollatorForLanguageModeling(tok, mlm=False)(rows)
     longest = len(rows[0]["input_ids"])
@@ -212,6 +218,7 @@ def test_collators(tok):
 
 
 def test_text_streamer(tok, capsys):
+    torch = pytorch()
     text = "Windsurfers née in 東京\nwere unhappy."
     streamer = TextStreamer(tok, skip_special_tokens=True)
     for token in [*tok.encode(text), tok.eos_token_id]:
@@ -239,10 +246,6 @@ def test_chat_template(lossless):
     assert encoded["input_ids"] == plain.encode(text, allowed_special="all")
     answer = [token for token, mask in zip(encoded["input_ids"], encoded["assistant_masks"], strict=True) if mask]
     assert tok.decode(answer) == "It is."
-    # What the user wrote is text, not control tokens.
-    sanitized = tok.apply_chat_template(chat, return_dict=True, sanitize_control_tokens=True)["input_ids"]
-    assert sanitized.count(plain.special_tokens["<|assistant|>"]) == 1
-    assert tok.decode(sanitized) == text
 
 
 # ---- saving and loading
@@ -474,6 +477,7 @@ def test_patterns_that_do_not_exist(lossless, options, message):
 
 def test_the_example_trains_and_writes(directory, tmp_path, capsys):
     """`examples/pretrain_gpt2.py` at toy size."""
+    pytorch()
     sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
     try:
         from pretrain_gpt2 import main

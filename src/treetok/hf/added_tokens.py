@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
+
+import regex
 
 from treetok.hf.string_search import StringSearch
 
 # With more, looking each up at every place where one could begin is slower than splitting in Python.
 MOST_FOR_NATIVE = 64
+# What `\w` is in Rust; in Python, it has no combining marks.
+OF_WORDS = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")
 
 
 class Part(NamedTuple):
@@ -90,4 +93,4 @@ def is_inside_word(text: str, start: int, end: int) -> bool:
     (False, True)
     """
     around = text[max(start - 1, 0) : start] + text[end : end + 1]
-    return re.search(r"\w", around) is not None
+    return OF_WORDS.search(around) is not None

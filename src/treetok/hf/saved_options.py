@@ -17,6 +17,8 @@ MOST_BYTES = 16 << 20
 DEEPEST = 50
 # They would load something else than the directory; nothing ever saves them.
 NOT_SAVED = ("tokenizer", "init_inputs", "fast_tokenizer_files")
+# Attributes of tokenizers that are no options: what they are would be saved for options of these names.
+ATTRIBUTES = ("deprecation_warnings", "init_kwargs", "tokens_trie", "total_vocab_size", "treetok")
 FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
 # What options have to be, as far as transformers does not check it.
 EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -28,6 +30,7 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "model_input_names": ("a list of strings", lambda value: is_list_of_text(value)),
     "model_max_length": ("a number", lambda value: isinstance(value, Real) and not isinstance(value, bool)),
     "model_specific_special_tokens": ("a map of names to tokens", lambda value: isinstance(value, dict)),
+    "processor_class": ("a name", lambda value: isinstance(value, str)),
     "split_special_tokens": ("true or false", lambda value: isinstance(value, bool)),
 }
 # As `str` writes a number that is not negative.
@@ -55,8 +58,8 @@ def check_file(path: Path) -> None:
 
 
 def check_inside(directory: Path, paths: Iterable[str]) -> None:
-    """Raise TreetokError if files of a directory are links to something outside. In the cache of the Hub, all files
-    are links to its own copies."""
+    """Raise TreetokError if files of a directory are links to something outside. In the cache of the Hub, all are
+    links to its own copies."""
     inside = [directory.resolve()]
     if inside[0].parent.name == "snapshots":
         inside.append(inside[0].parent.parent / "blobs")
@@ -110,6 +113,9 @@ def check_saved_tokens(tokens: Any, path: Path) -> None:
 
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise TreetokError if an option, saved or not, is of a kind that fails only when the tokenizer is used."""
+    for name in options:
+        if name.startswith("_") or name in ATTRIBUTES:
+            raise TreetokError(f"{brief(name)} is not an option of tokenizers")
     for name, (expected, is_right) in EXPECTED.items():
         value = options.get(name)
         if value is not None and not is_right(value):

@@ -13,8 +13,8 @@ CHARACTERS = 1 << 21
 class StringSearch:
     """At each place of a text, the longest of some strings that starts there.
 
-    Text and strings are read from their ends: so whatever starts at a place has just been read in full, and nothing
-    is read twice. From the beginning, "aaab" would have to be looked for at each place of "aaaa...".
+    Text and strings are read from their ends: so whatever starts at a place has just been read in full, and
+    nothing is read twice. From the beginning, "aaab" would have to be looked for at each place of "aaaa...".
     """
 
     def __init__(self, strings: Collection[str]) -> None:

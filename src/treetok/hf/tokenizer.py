@@ -98,6 +98,10 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         # Without asking the Hub.
         is_shipped = isinstance(name, str) and name in shipped_names() and not Path(name).is_dir()
         found = find_directory(name) if is_shipped else name
+        config = Path(found, options.get("subfolder") or "", TRANSFORMERS)
+        # Transformers reads it first, and takes it for what it should be.
+        if config.exists():
+            check_file(config)
         tokenizer: TreeTokTokenizer = super().from_pretrained(found, *arguments, **options)
         return tokenizer
 
@@ -110,7 +114,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         config = files.get("tokenizer_config_file")
         if options.get("_is_local"):
             check_inside(Path(name), [path for path in files.values() if path is not None])
-        if config is not None:
+        elif config is not None:
             check_file(Path(config))
         try:
             return super()._from_pretrained(files, name, *arguments, **options)  # type: ignore[no-any-return]
@@ -257,7 +261,7 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
 
         if return_tensors is None and not samples.is_batch and not return_overflowing_tokens:
             columns = {name: column[0] if name != "length" else column for name, column in columns.items()}
-        # The details of rows are computed when they are asked for, from texts as they usually are: without dropout,
+        # The details of rows are computed when they are asked for, from texts as they usually are: without dropout
         # and without marks.
         details = None if dropout or sanitize_control_tokens else encodings
         return BatchEncoding(columns, details, tensor_type=return_tensors, n_sequences=len(ids))
@@ -329,8 +333,8 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         return Padding(length, multiple_of, side, self.pad_token_id, self.pad_token_type_id)  # type: ignore[arg-type]
 
     def apply_chat_template(self, *arguments: Any, **options: Any) -> Any:
-        """As in all tokenizers of transformers. With `sanitize_control_tokens`, control tokens that users typed are
-        text; a chat in which they could not be is refused."""
+        """As in all tokenizers of transformers. With `sanitize_control_tokens`, control tokens that users typed
+        are text; a chat in which they could not be is refused."""
         call = signature(super().apply_chat_template).bind(*arguments, **options).arguments
         if call.get("sanitize_control_tokens"):
             template = self.get_chat_template(call.get("chat_template"), call.get("tools"))
@@ -471,7 +475,7 @@ def check_unknown(options: dict[str, Any]) -> None:
 def check_patterns(patterns: dict[str, Any]) -> None:
     for name, value in patterns.items():
         if value not in PATTERNS[name]:
-            raise TreetokError(f"{name} must be one of {', '.join(PATTERNS[name])}, not {value!r}")
+            raise TreetokError(f"{name} must be one of {', '.join(PATTERNS[name])}, not {brief(value)}")
 
 
 def is_wanted(asked: bool | None, default: bool) -> bool:
