@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tests of what treetok works with, beside the newest releases that a user gets from pip today, without PyTorch. The
-# tests that `[test]` installs for have fixed versions of their own. Ends by printing the versions.
+# The tests of integrations, with the newest releases that a user gets from pip today and without PyTorch; the versions
+# of `[test]` are fixed. Ends by printing those it took.
 #
 #   bash scripts/newest_versions.sh [DIRECTORY]     where the environment is made anew (.venv-newest)
 set -euo pipefail
@@ -20,5 +20,5 @@ assert why_not_native() is None, why_not_native()
 CHECK
 "$place/bin/python" -m pytest -n 2 -p no:cacheprovider \
     tests/test_hf*.py tests/test_datasets.py tests/test_corpus.py tests/test_plain_interface.py tests/test_concurrency.py \
-    tests/cluster
+    tests/cluster/test_on_daft.py tests/cluster/test_shard_folder.py tests/cluster/test_shards.py
 "$place/bin/pip" list | grep -iE '^(transformers|tokenizers|datasets|numpy|pyarrow|daft|zstandard|regex|safetensors|huggingface_hub|jinja2) '

@@ -6,7 +6,6 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import torch
 
 from conftest import SAMPLE_FILES
 from hf_workers import Encode
@@ -45,6 +44,7 @@ def test_64_threads_share_a_tokenizer(lossless):
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_data_loader(lossless, method):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[train]'")
     tok = TreeTokTokenizer(lossless)
     tok(TEXTS, threads=2)
     with warnings.catch_warnings():
