@@ -68,6 +68,21 @@ def test_many_tokens_cost_no_more_than_few():
     assert min(seconds(many, text) for _ in range(3)) < 4 * min(seconds(few, text) for _ in range(3)) + 0.005
 
 
+def test_many_special_tokens_are_loaded_in_linear_time(lossless):
+    """It was 16 times as long for four times as many."""
+
+    def loading(most: int) -> float:
+        tokenizer = lossless.with_special_tokens([f"<{number}|>" for number in range(most)])
+        start = time.process_time()
+        tok = TreeTokTokenizer(tokenizer)
+        taken = time.process_time() - start
+        assert tok.convert_tokens_to_ids("<7|>") == tokenizer.special_tokens["<7|>"]
+        return taken
+
+    few, many = (min(loading(most) for _ in range(2)) for most in (500, 4000))
+    assert many < 24 * few + 0.05
+
+
 def test_use_does_not_change_the_pickle():
     added = AddedTokens({5: AddedToken("<x>")}, ())
     before = pickle.dumps(added)

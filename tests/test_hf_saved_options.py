@@ -179,6 +179,13 @@ def test_added_tokens_that_cannot_be(saved, loader, number, token, message):
         ({"chat_template": [{"name": "a"}]}, "chat_template must be a template or named templates"),
         ({"chat_control_tokens": [[]]}, "chat_control_tokens must be a list of strings"),
         ({"split_special_tokens": "no"}, "split_special_tokens must be true or false"),
+        (
+            {"extra_special_tokens": [f"<{n}>" for n in range(1001)]},
+            "has more than 1000 tokens that were not added",
+        ),
+        ({"extra_special_tokens": {f"a{n}_token": f"<{n}>" for n in range(1001)}}, "has more than 1000 tokens"),
+        ({f"a{n}_token": f"<{n}>" for n in range(1001)}, "has more than 1000 special tokens"),
+        ({"added_tokens_decoder": {"5": {"content": "a" * 1_000_001}}}, "have more than 1000000 characters"),
         ({"padding_side": "top"}, "is not right: Padding side should be"),
     ],
 )

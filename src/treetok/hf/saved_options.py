@@ -15,6 +15,10 @@ from treetok.text import check_encodable
 MOST_BYTES = 16 << 20
 # More than any list of tokens or tool calls needs; transformers follows it with functions that call themselves.
 DEEPEST = 50
+# Of all added tokens together: to look for them takes a few hundred bytes for each.
+MOST_CHARACTERS = 1_000_000
+# Transformers looks through all of them for each; those in `added_tokens_decoder` do not count.
+MOST_SPECIAL = 1000
 # They would load something else than the directory; nothing ever saves them.
 NOT_SAVED = ("tokenizer", "init_inputs", "fast_tokenizer_files")
 # Attributes of tokenizers that are no options: what they are would be saved for options of these names.
@@ -54,7 +58,19 @@ def check_file(path: Path) -> None:
     for name in NOT_SAVED:
         if options.get(name):
             raise TreetokError(f"{path} must not have {name!r}: all of a tokenizer is in its own directory")
-    check_saved_tokens(options.get("added_tokens_decoder", {}), path)
+    saved = options.get("added_tokens_decoder", {})
+    check_saved_tokens(saved, path)
+    contents = {token["content"] for token in saved.values()}
+    for name in ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens"):
+        tokens = options.get(name)
+        if isinstance(tokens, dict | list):
+            new = sum(not isinstance(token, str) or token not in contents for token in tokens)
+            if new > MOST_SPECIAL:
+                raise TreetokError(
+                    f"{path}: {name} has more than {MOST_SPECIAL} tokens that were not added before"
+                )
+    if sum(name.endswith("_token") for name in options) > MOST_SPECIAL:
+        raise TreetokError(f"{path} has more than {MOST_SPECIAL} special tokens")
 
 
 def check_inside(directory: Path, paths: Iterable[str]) -> None:
@@ -109,6 +125,8 @@ def check_saved_tokens(tokens: Any, path: Path) -> None:
                     f"{path}: added token {number} has {name!r}: {brief(value)}; expected are content and, true or"
                     f" false, {', '.join(FLAGS)}"
                 )
+    if sum(len(token["content"]) for token in tokens.values()) > MOST_CHARACTERS:
+        raise TreetokError(f"{path}: the added tokens have more than {MOST_CHARACTERS} characters")
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer, BatchEncoding, PreTrainedConfig, PythonBackend
+from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedConfig, PythonBackend
 from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
 
@@ -433,8 +433,15 @@ def add_special_tokens(options: dict[str, Any], treetok: TreeTokenizer) -> None:
         options["model_specific_special_tokens"] = options.get("model_specific_special_tokens", {}) | extra
         extra = []
     known = {str(value) for name, value in options.items() if name.endswith("_token")}
-    saved = options.setdefault("added_tokens_decoder", {})
+    saved = options.get("added_tokens_decoder") or {}
     known.update(map(str, (*extra, *saved.values())))
+    # Transformers would look each of them up among all others.
+    names = set(map(str, saved.values()))
+    options["added_tokens_decoder"] = saved | {
+        number: AddedToken(name, special=True, normalized=False)
+        for name, number in treetok.special_tokens.items()
+        if name not in names and number not in saved
+    }
     options["extra_special_tokens"] = [*extra, *(token for token in treetok.special_tokens if token not in known)]
 
 
