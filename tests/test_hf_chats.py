@@ -67,7 +67,7 @@ def control_tokens(tok, ids):
     ending=st.sampled_from([{}, {"add_generation_prompt": True}, {"continue_final_message": True}]),
 )
 @pytest.mark.parametrize("name", ["lossless", "uncased"])
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_control_tokens_are_those_of_rust(request, name, chats, template, flags, written, ending):
     added = [
         AddedToken(token, lstrip=strip, rstrip=strip, single_word=single, special=special, normalized=False)
