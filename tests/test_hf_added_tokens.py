@@ -11,7 +11,7 @@ from transformers import AddedToken
 
 from treetok import TreetokError
 from treetok.hf import TreeTokTokenizer
-from treetok.hf.added_tokens import AddedTokens
+from treetok.hf.added_tokens import AddedTokens, is_inside_word
 from treetok.hf.string_search import StringSearch
 
 
@@ -39,7 +39,7 @@ def test_the_longest_string_at_each_start(strings, text):
     ],
 )
 def test_time_is_linear(contents, flags, text):
-    """Four times the text takes about four times as long; it was 16 times where text was copied at each token."""
+    """Four times the text takes about four times as long."""
     added = AddedTokens({number: AddedToken(content, **flags) for number, content in enumerate(contents)}, ())
     added.split("<a" + text)
     size = 64_000 // len(text)
@@ -58,14 +58,30 @@ def seconds(added: AddedTokens, text: str) -> float:
 
 
 def test_many_tokens_cost_no_more_than_few():
-    """Where none of them is in the text."""
-    text = "<the walkers>" * 2_000
+    """Tokens of many lengths that could all begin anywhere."""
     few, many = (
-        AddedTokens({number: AddedToken(f"<{number}|") for number in range(most)}, ()) for most in (2, 5_000)
+        AddedTokens({length: AddedToken("a" * length + "x") for length in range(1, most)}, ()) for most in (3, 300)
     )
+    text = "a" * 20_000
     for added in (few, many):
-        added.split("<")
+        added.split("ab")
     assert min(seconds(many, text) for _ in range(3)) < 4 * min(seconds(few, text) for _ in range(3)) + 0.005
+
+
+class CountedText(str):
+    """Counts the characters that are copied out of it."""
+
+    copied = 0
+
+    def __getitem__(self, place):
+        part = super().__getitem__(place)
+        self.copied += len(part)
+        return part
+
+
+def test_only_the_characters_around_a_token_are_looked_at():
+    text = CountedText("a" * 1000 + "<x>" + "b" * 1000)
+    assert is_inside_word(text, 1000, 1003) and text.copied == 2
 
 
 def test_many_special_tokens_are_loaded_in_linear_time(lossless):
