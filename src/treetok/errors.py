@@ -6,13 +6,24 @@ import operator
 from numbers import Real
 from typing import Any
 
+from treetok.control_characters import escape_controls
+
 
 class TreetokError(Exception):
-    """An error that the caller can fix: the message is one line and names the file or argument at fault."""
+    """An error that the caller can fix: the message is one line and names the file or argument at fault.
+
+    Messages quote files, which may be from strangers, so control characters in them are escaped.
+    """
+
+    def __init__(self, message: object) -> None:
+        super().__init__(escape_controls(str(message)))
 
 
 class TreetokWarning(UserWarning):
-    """Something the user should know about that is not an error."""
+    """Something the user should know about that is not an error. Control characters are escaped as in errors."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(escape_controls(str(message)))
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
