@@ -1,4 +1,4 @@
-"""Text from files of strangers, as it may be shown: nothing in it controls a terminal or turns the text around it."""
+"""Text from files of strangers, as it may be shown: nothing in it controls a terminal or turns text around."""
 
 from __future__ import annotations
 

@@ -26,5 +26,5 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     text = json.dumps(TreeTokenizer.load(options.model).get_vocab(), ensure_ascii=False, indent=0)
-    # What JSON leaves as it is in strings is written as it writes other control characters: the object is the same.
+    # Control characters that JSON leaves as they are, in strings: they are written as it writes others.
     print("\n".join(map(escape_controls, text.split("\n"))))
