@@ -15,7 +15,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
-from treetok.storage import files, load
+from treetok.storage import files as storage_files
+from treetok.storage import load
 from treetok.storage.tensors import read_tensors
 
 FILES = [
@@ -388,7 +389,7 @@ def test_a_directory_that_cannot_be_searched_is_named(saved, monkeypatch):
 def test_files_outside_the_directory_are_not_read(saved, monkeypatch, is_shipped):
     """Only shipped tokenizers share files, and these lie right beside them."""
     if is_shipped:
-        for module in (load, files):
+        for module in (load, storage_files):
             monkeypatch.setattr(module, "shipped_directory", lambda: saved.parent)
     elsewhere = "../elsewhere.tsv" if is_shipped else "elsewhere.tsv"
     (saved / "vocab.tsv").rename(saved.parent / elsewhere)

@@ -36,9 +36,10 @@ from treetok.errors import TreetokError
 from treetok.id_arrays import as_kind, flattened
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
-from treetok.reference_encoder import ReferenceEncoder, Specials
+from treetok.reference_encoder import ReferenceEncoder
 from treetok.sampling import Dropout
 from treetok.sources import CountTrees, ParserTrees, TreeSource
+from treetok.special_token_search import Specials
 from treetok.special_tokens import changed_roles, check_roles, check_special_tokens, checked_names, checked_roles
 from treetok.text import check_encodable
 from treetok.token_table import TokenTable, check_entries

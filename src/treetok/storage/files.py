@@ -1,8 +1,8 @@
 """Open the files of a tokenizer, which may come from strangers: regular files of the directory, and nothing else.
 
-A link may lead to a file beside it, or to one that the cache of the Hugging Face Hub keeps for the same repository:
-models--*/snapshots/REVISION/FILE is a link to models--*/blobs/DIGEST. Any other link could make the content of a file
-from elsewhere a part of what is saved or shown.
+A link may lead to a file beside it, or to one that the cache of the Hugging Face Hub keeps for the same
+repository: models--*/snapshots/REVISION/FILE is a link to models--*/blobs/DIGEST. Any other link could make the
+content of a file from elsewhere a part of what is saved or shown.
 """
 
 from __future__ import annotations
