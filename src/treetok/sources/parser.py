@@ -178,7 +178,7 @@ class ParserTrees:
                 )
         # Before strings are made of them, which take many times as much memory.
         if lengths.min(initial=2) < 2:
-            raise TreetokError("a morpheme of the parser has fewer than two characters")
+            raise TreetokError("a morpheme has fewer than two characters")
         if len(characters) > MAX_CHARACTER_BYTES:
             raise TreetokError("the parser has more characters than there are")
         try:

@@ -33,7 +33,7 @@ class LetterFeatures:
         self._hashes: U64 = hashes[order]
         # Row 0 means no morpheme.
         self._rows = (order + 1).astype(np.int32)
-        # Whoever made the file may have chosen strings of equal hashes, so what is found is compared letter by letter.
+        # Whoever made a file may have chosen strings of equal hashes: those found are compared letter by letter.
         self._letters = character_hashes(self.morphemes)
         self._lengths = np.array([len(morpheme) for morpheme in self.morphemes], dtype=np.int64)
         self._starts: I64 = np.cumsum(self._lengths) - self._lengths
@@ -75,7 +75,7 @@ class LetterFeatures:
     ) -> npt.NDArray[np.bool_]:
         """Whether these morphemes have that width, and their letters are in `letters` from `first` on."""
         numbers = rows - 1
-        are_there = self._lengths[numbers] == width
+        are_there: npt.NDArray[np.bool_] = self._lengths[numbers] == width
         starts = self._starts[numbers]
         for at in range(width):
             last = len(self._letters) - 1

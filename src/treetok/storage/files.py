@@ -82,12 +82,14 @@ def opened(path: Path, directory: Path) -> Iterator[tuple[int, int]]:
 def real_path(path: Path, directory: Path) -> Path:
     """Where a file in a directory is, without links. Raises TreetokError if they lead to where they may not."""
     real = Path(os.path.realpath(path, strict=True))
-    # Those who install the package may link it from where they keep all packages.
-    if is_shipped(directory):
-        return real
     here = Path(os.path.realpath(directory, strict=True))
-    # Also of a folder in it, which may be no link.
-    if real.parent in (here, here / path.parent.relative_to(directory), hub_blobs(here)):
+    # Those who install the package may link what is shipped from where they keep all packages. Other files may also
+    # be in a folder of the directory, which may be no link.
+    if (
+        real.parent == here
+        or is_shipped(directory)
+        or real.parent in (here / path.parent.relative_to(directory), hub_blobs(here))
+    ):
         return real
     raise TreetokError(
         f"{path} is damaged: it is a link to a file outside of its directory; put a copy of that file there"

@@ -46,6 +46,8 @@ from treetok.token_table import check_entries
 from treetok.tokenizer_state import TokenizerState
 
 TRIES = 25
+# In bytes: a checksum of fewer takes less time than to start a thread.
+WORTH_A_THREAD = 1 << 15
 
 Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
@@ -274,8 +276,8 @@ def has_own_trees(directory: Path) -> bool:
 
 
 class Checksums:
-    """The checksums of what was read, computed while it is put together. Each has a thread of its own: one for all
-    would have to wait for Python after each file."""
+    """The checksums of what was read, computed while it is put together. Each large file has a thread of its own:
+    one for all would have to wait for Python after each file."""
 
     def __init__(self, contents: Mapping[str, memoryview]) -> None:
         self._contents = contents
@@ -284,6 +286,9 @@ class Checksums:
 
     def start(self) -> None:
         for name in sorted(self._contents, key=lambda name: -len(self._contents[name])):
+            if len(self._contents[name]) < WORTH_A_THREAD:
+                self._compute(name)
+                continue
             thread = threading.Thread(target=self._compute, args=[name], daemon=True)
             try:
                 thread.start()
