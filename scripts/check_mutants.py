@@ -227,7 +227,7 @@ def damaged_arrays(rng: random.Random, content: bytes) -> bytes:
             entry["shape"][0] = rng.randint(0, 2 * entry["shape"][0] + 1)
             wanted = size * int(np.prod(entry["shape"]))
             arrays[name] = (values * (wanted // max(1, len(values)) + 1))[:wanted].ljust(wanted, b"\1")
-        elif how == 1 and len(values) >= 2 * size:
+        elif how == 1 and len(values) >= 2 * size > 0:
             one, other = (size * rng.randrange(len(values) // size) for _ in range(2))
             values[one : one + size], values[other : other + size] = (
                 values[other : other + size],
@@ -350,6 +350,7 @@ def write_mutant(rng: random.Random, models: list[Files], directory: Path, secre
                 (arrays, damaged_header),
                 (arrays, damaged_arrays),
                 (arrays, damaged_arrays),
+                (arrays, damaged_arrays),
                 (VOCABULARY, damaged_vocabulary),
                 (HEAD, damaged_head),
                 (HEAD, damaged_head),
@@ -359,7 +360,7 @@ def write_mutant(rng: random.Random, models: list[Files], directory: Path, secre
         # What was damaged before may be unreadable for another kind of damage.
         try:
             files[name] = how(rng, files[name])
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError):
             files[name] = damaged_bytes(rng, files[name])
             how = damaged_bytes
         did.append(f"{how.__name__} {name}")
@@ -521,20 +522,19 @@ class Work:
         self.reports: Any = multiprocessing.SimpleQueue()
 
 
-def work(models: list[Files], options: argparse.Namespace, first: int, shared: Work) -> None:
+def work(models: list[Files], options: argparse.Namespace, folder: Path, first: int, shared: Work) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     # No core files of crashes.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory(dir=fast_folder()) as folder:
-        mutants = Mutants(models, options.seed, Path(folder))
-        for at in range(first, options.count, options.processes):
-            shared.number.value, shared.since.value = at, time.monotonic()
-            result, wrong = mutants.check(at)
-            if wrong:
-                shared.reports.put((at, wrong))
-            else:
-                (shared.works if result == "works" else shared.refused).value += 1
-            shared.peak.value = mutants.peak
+    mutants = Mutants(models, options.seed, Path(tempfile.mkdtemp(dir=folder)))
+    for at in range(first, options.count, options.processes):
+        shared.number.value, shared.since.value = at, time.monotonic()
+        result, wrong = mutants.check(at)
+        if wrong:
+            shared.reports.put((at, wrong))
+        else:
+            (shared.works if result == "works" else shared.refused).value += 1
+        shared.peak.value = mutants.peak
     shared.since.value = 0
     shared.is_done.set()
 
@@ -546,13 +546,13 @@ def fast_folder() -> str | None:
 class Worker:
     """A process that tries every so many of the mutants. If one kills it, or hangs, another process goes on."""
 
-    def __init__(self, models: list[Files], options: argparse.Namespace, first: int) -> None:
-        self.models, self.options, self.shared = models, options, Work()
+    def __init__(self, models: list[Files], options: argparse.Namespace, folder: Path, first: int) -> None:
+        self.models, self.options, self.folder, self.shared = models, options, folder, Work()
         self._start(first)
 
     def _start(self, first: int) -> None:
         self.shared.number.value, self.shared.since.value = first, 0
-        arguments = (self.models, self.options, first, self.shared)
+        arguments = (self.models, self.options, self.folder, first, self.shared)
         self.process = multiprocessing.Process(target=work, args=arguments)
         self.process.start()
 
@@ -570,11 +570,10 @@ class Worker:
             self._start(at + self.options.processes)
 
 
-def check_all(options: argparse.Namespace) -> bool:
-    with tempfile.TemporaryDirectory(dir=fast_folder()) as folder:
-        models = small_models(Path(folder))
+def check_all(options: argparse.Namespace, folder: Path) -> bool:
+    models = small_models(folder)
     start = time.monotonic()
-    workers = [Worker(models, options, first) for first in range(options.processes)]
+    workers = [Worker(models, options, folder, first) for first in range(options.processes)]
     misbehaved = 0
     are_done = False
     while not are_done:
@@ -607,12 +606,13 @@ def main() -> None:
     options = parser.parse_args()
     if why_not_native() is not None:
         sys.exit(f"check_mutants.py compares the native core with plain Python, but {why_not_native()}")
-    if options.only is None:
-        sys.exit(0 if check_all(options) else 1)
-    with tempfile.TemporaryDirectory(dir=fast_folder()) as folder:
-        models = small_models(Path(folder))
-        (Path(folder) / "own").mkdir()
-        print(*Mutants(models, options.seed, Path(folder) / "own").check(options.only), sep=": ")
+    with tempfile.TemporaryDirectory(dir=fast_folder()) as name:
+        folder = Path(name)
+        if options.only is None:
+            sys.exit(0 if check_all(options, folder) else 1)
+        models = small_models(folder)
+        (folder / "own").mkdir()
+        print(*Mutants(models, options.seed, folder / "own").check(options.only), sep=": ")
 
 
 if __name__ == "__main__":

@@ -83,8 +83,8 @@ def real_path(path: Path, directory: Path) -> Path:
     """Where a file in a directory is, without links. Raises TreetokError if they lead to where they may not."""
     real = Path(os.path.realpath(path, strict=True))
     here = Path(os.path.realpath(directory, strict=True))
-    # Those who install the package may link what is shipped from where they keep all packages. Other files may also
-    # be in a folder of the directory, which may be no link.
+    # Those who install the package may link what is shipped from where they keep all packages. Other files may be
+    # in a folder of the directory, too, which may be no link.
     if (
         real.parent == here
         or is_shipped(directory)

@@ -67,9 +67,7 @@ def array_of(name: str, entry: Any, data: memoryview, most: int) -> npt.NDArray[
         raise ValueError(f"the array {name!r} has no shape of at most {MOST_DIMENSIONS} dimensions")
     # A bool is an int to Python.
     if not all(type(n) is int and 0 <= n <= most for n in (*shape, begin, end)):
-        raise ValueError(
-            f"the sizes of the array {name!r} are not whole numbers up to {most}, as long as the file is"
-        )
+        raise ValueError(f"the sizes of the array {name!r} are not whole numbers up to that of the file, {most}")
     items = 1
     for n in shape:
         items *= n
