@@ -548,6 +548,8 @@ class Worker:
 
     def __init__(self, models: list[Files], options: argparse.Namespace, folder: Path, first: int) -> None:
         self.models, self.options, self.folder, self.shared = models, options, folder, Work()
+        # The mutant at which a process ended.
+        self.ended_at = -1
         self._start(first)
 
     def _start(self, first: int) -> None:
@@ -566,8 +568,14 @@ class Worker:
             yield self.shared.reports.get()
         if ended and not self.shared.is_done.is_set():
             at = self.shared.number.value
-            yield at, f"the process ended with exit code {self.process.exitcode}, or took {MOST_SECONDS} seconds"
-            self._start(at + self.options.processes)
+            # On a busy machine it may have waited for others: it is tried again.
+            if at == self.ended_at:
+                yield (
+                    at,
+                    f"the process ended with exit code {self.process.exitcode}, or took {MOST_SECONDS} seconds",
+                )
+            self._start(at + self.options.processes if at == self.ended_at else at)
+            self.ended_at = at
 
 
 def check_all(options: argparse.Namespace, folder: Path) -> bool:
