@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -488,6 +489,8 @@ class Mutants:
     def check(self, number: int) -> tuple[str, str]:
         """What a mutant did, and what is wrong with that, or nothing."""
         self._clear()
+        # A warning is nothing that a user could do something about.
+        warnings.simplefilter("error")
         did = write_mutant(random.Random(f"{self.seed} {number}"), self.models, self.directory, self.secret)
         start = time.process_time()
         try:
