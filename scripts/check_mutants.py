@@ -196,7 +196,7 @@ def damaged_header(rng: random.Random, content: bytes) -> bytes:
             entry["shape"] = [rng.choice(NUMBERS) for _ in range(rng.randint(0, 4))]
         elif how == 2:
             # The product of these is a number of many digits.
-            entry["shape"] = [9999999999999999999] * rng.choice([3, 65, 1000, 40_000])
+            entry["shape"] = [9999999999999999999] * rng.choice([3, 65, 1000, 1000, 40_000])
         elif how == 3:
             entry["data_offsets"] = [rng.choice([*NUMBERS, len(data)]) for _ in range(rng.choice([1, 2, 2, 2, 3]))]
         elif how == 4 and isinstance(entry.get("shape"), list):
@@ -495,10 +495,11 @@ class Mutants:
         shutil.rmtree(self.again, ignore_errors=True)
         self.directory.mkdir()
 
-    def check(self, number: int) -> tuple[str, str]:
-        """What a mutant did, and what is wrong with that, or nothing."""
+    def check(self, number: int, written: Callable[[], object] = lambda: None) -> tuple[str, str]:
+        """What a mutant did, and what is wrong with that, or nothing. Calls `written` before it is loaded."""
         self._clear()
         did = write_mutant(random.Random(f"{self.seed} {number}"), self.models, self.directory, self.secret)
+        written()
         # Making it may have taken more memory than using it does.
         start, before = time.process_time(), peak_megabytes()
         try:
@@ -533,6 +534,9 @@ class Work:
         self.is_done = multiprocessing.Event()
         self.reports: Any = multiprocessing.SimpleQueue()
 
+    def begin(self) -> None:
+        self.since.value = time.monotonic()
+
 
 def work(models: list[Files], options: argparse.Namespace, folder: Path, first: int, shared: Work) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
@@ -540,8 +544,8 @@ def work(models: list[Files], options: argparse.Namespace, folder: Path, first: 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     mutants = Mutants(models, options.seed, Path(tempfile.mkdtemp(dir=folder)))
     for at in range(first, options.count, options.processes):
-        shared.number.value, shared.since.value = at, time.monotonic()
-        result, wrong = mutants.check(at)
+        shared.number.value, shared.since.value = at, 0
+        result, wrong = mutants.check(at, shared.begin)
         if wrong:
             shared.reports.put((at, wrong))
         else:
