@@ -14,7 +14,9 @@ The second repeats mutant 1234, with the same --seed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import io
 import json
 import math
 import multiprocessing
@@ -35,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from treetok import TreeTokenizer, TreetokError
+from treetok.cli import info
 from treetok.native import SWITCH, why_not_native
 from treetok.sources import ParserTrees
 from treetok.sources.parser import expected_shapes, with_rounded_tables
@@ -459,6 +462,10 @@ def check_use(directory: Path, again: Path) -> str:
     if is_lossless and native.decode(results[0]) != SAMPLE:
         raise Misbehaviour("text is not decoded as it was encoded")
     os.environ[SWITCH] = "1"
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        info.run(argparse.Namespace(model=str(directory)))
+    if any(CONTROLS.search(line) for line in shown.getvalue().split("\n")):
+        raise Misbehaviour(f"control characters are shown: {shown.getvalue()!r}")
     native.save(again)
     for path in again.iterdir():
         if SECRET.encode() in path.read_bytes():
