@@ -13,7 +13,7 @@ A directory may be from a stranger. What is refused is refused before any work, 
 treetok.json has at most 2 MB, with 65,536 special tokens of up to 1,000 characters; MODEL_CARD.md 1 MB; vocab.tsv
 64 MB; the header of a safetensors file 256 kB, with 1,024 arrays of up to 2 dimensions; JSON is nested at most 64
 deep. Files are regular ones of the directory (`files.py` says which links are followed). Loading takes at most 64
-bytes of memory for each byte of the files, 100 in plain Python; the safetensors files, which are large, take hardly
+bytes of memory for each byte of the files, 100 in plain Python; lexicons and counts, which are large, take hardly
 more than they have. `scripts/check_mutants.py` tries damaged directories.
 """
 
