@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import hashlib
 import io
 import json
@@ -206,14 +207,14 @@ def damaged_header(rng: random.Random, content: bytes) -> bytes:
             entry["shape"] = rng.choice([[*entry["shape"], 1], [1, *entry["shape"]], entry["shape"][::-1]])
         elif how == 5:
             other = header[rng.choice(sorted(header))]
-            header[name] = other if rng.random() < 0.5 else anything(rng)
+            header[name] = copy.deepcopy(other) if rng.random() < 0.5 else anything(rng)
         elif how == 6:
             header[rng.choice([*NAMES, "__metadata__", "layers.1.qkv.weight", "text", "extra"])] = header.pop(name)
         elif how == 7:
             del header[name]
         elif how == 8:
             empty = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
-            header |= {f"{rng.choice(NAMES)}{n}": empty for n in range(rng.choice([1, 100, 2000]))}
+            header |= {f"{rng.choice(NAMES)}{n}": dict(empty) for n in range(rng.choice([1, 100, 2000]))}
         elif how == 9:
             header["__metadata__"] = anything(rng)
         else:
