@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from test_parser_storage import random_parser, rounded
 from test_storage import contents, rewrite
 from treetok import TreeTokenizer, TreetokError
+from treetok.native import SWITCH, why_not_native
 from treetok.storage.vocab_tsv import escape_token
 
 SAMPLE = "The unwalked walkers walked, JUMPING über  1234567 東京 👩‍💻s.\n\tLooks like jumpers' x" + "y" * 70
@@ -186,3 +187,18 @@ def test_heads(models, tmp_path, kind, data):
         head[data.draw(st.sampled_from(sorted(head)))] = data.draw(ANYTHING)
     (directory / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
     load_and_use(directory)
+
+
+@pytest.mark.skipif(
+    why_not_native() is not None, reason="mutants are for comparing the native core with plain Python"
+)
+def test_mutants(tmp_path, monkeypatch):
+    """A few of those that scripts/check_mutants.py makes."""
+    mutants = pytest.importorskip("check_mutants", reason="there are no limits of resources")
+    # It is changed to compare the two.
+    monkeypatch.setenv(SWITCH, "1")
+    (tmp_path / "own").mkdir()
+    tried = mutants.Mutants(mutants.small_models(tmp_path), 0, tmp_path / "own")
+    results = [tried.check(number) for number in range(120)]
+    assert [wrong for _, wrong in results if wrong] == []
+    assert {result for result, _ in results} == {"works", "refused"}

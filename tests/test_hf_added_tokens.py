@@ -12,7 +12,7 @@ from transformers import AddedToken
 from treetok import TreetokError
 from treetok.hf import TreeTokTokenizer
 from treetok.hf.added_tokens import AddedTokens, is_inside_word
-from treetok.hf.string_search import StringSearch
+from treetok.string_search import StringSearch
 
 
 @given(st.sets(st.text("ab", min_size=1, max_size=5), min_size=1, max_size=6), st.text("abc", max_size=20))

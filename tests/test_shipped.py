@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT, SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
+from treetok.storage import files as storage_files
 from treetok.storage import load, shipped_names
 
 sys.path += [str(ROOT / "experiments"), str(ROOT / "scripts")]
@@ -94,7 +95,8 @@ def test_files_in_common_are_shipped_once(trained, tmp_path, monkeypatch):
             "vocab.tsv",
         ]
     assert (target / "small" / "MODEL_CARD.md").read_text(encoding="utf-8") == "by hand"
-    monkeypatch.setattr(load, "shipped_directory", lambda: target)
+    for module in (load, storage_files):
+        monkeypatch.setattr(module, "shipped_directory", lambda: target)
     for name, tokenizer in trained.items():
         assert TreeTokenizer.load(name).encode("The walkers walked.") == tokenizer.encode("The walkers walked.")
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import time
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,9 @@ from test_cli import last_line
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
 from treetok.reference_encoder import ReferenceEncoder
-from treetok.special_tokens import ROLES
+from treetok.special_token_search import split_at_specials
+from treetok.string_search import StringSearch
+from treetok.special_tokens import LONGEST_SPECIAL_TOKEN, MOST_SPECIAL_TOKENS, ROLES
 
 GPT2 = dict.fromkeys(("bos", "eos", "unk"), "<|endoftext|>")
 BERT = {"unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]", "cls": "[CLS]", "sep": "[SEP]"}
@@ -152,3 +155,84 @@ def test_roles_of_the_training_command(tmp_path, capsys):
     tokenizer = TreeTokenizer.load(tmp_path / "new")
     assert tokenizer.roles["pad"] == "<p>" and tokenizer.roles["eos"] == "</s>"
     assert set(tokenizer.roles) <= set(ROLES)
+
+
+# ---- many and long ones
+
+
+def split_plainly(text, specials):
+    """At every place the longest token that begins there."""
+    parts, ordinary, at = [], "", 0
+    while at < len(text):
+        name = max((name for name in specials if text.startswith(name, at)), key=len, default="")
+        if name and ordinary:
+            parts.append((ordinary, None))
+        ordinary = "" if name else ordinary + text[at]
+        parts += [(name, specials[name])] if name else []
+        at += len(name) or 1
+    return [*parts, (ordinary, None)] if ordinary else parts
+
+
+@given(
+    st.dictionaries(st.text("ab<", min_size=1, max_size=5), st.integers(0, 9), max_size=8),
+    st.text("ab<", min_size=1, max_size=30),
+)
+def test_special_tokens_are_found_as_by_trying_all_of_them_everywhere(specials, text):
+    assert list(split_at_specials(text, list(specials.items()))) == split_plainly(text, specials)
+
+
+def least_seconds(work, *arguments):
+    def seconds():
+        start = time.process_time()
+        work(*arguments)
+        return time.process_time() - start
+
+    return min(seconds() for _ in range(3))
+
+
+def names_of(count):
+    return [f"<|{number}|>" for number in range(count)]
+
+
+@pytest.mark.parametrize("native", ["1", "0"])
+def test_time_is_linear_in_the_number_of_special_tokens(lossless, tmp_path, monkeypatch, native):
+    monkeypatch.setenv("TREETOK_NATIVE", native)
+    for count in (2_000, 16_000):
+        lossless.with_special_tokens(names_of(count)).save(tmp_path / str(count))
+
+    def add(count):
+        lossless.with_special_tokens(names_of(count))
+
+    def load(count):
+        TreeTokenizer.load(tmp_path / str(count))
+
+    # 64 times as long if it were quadratic.
+    for work in (add, load):
+        assert least_seconds(work, 16_000) < 20 * least_seconds(work, 2_000)
+
+
+def test_searching_takes_no_longer_for_more_and_longer_special_tokens():
+    few, many = StringSearch(names_of(20)), StringSearch(names_of(20_000))
+    short, long = (StringSearch(["a" * length + "b" for length in range(1, most)]) for most in (3, 300))
+    for text, one, other in (("<" * 30_000, few, many), ("<|19" * 8_000, few, many), ("a" * 30_000, short, long)):
+        assert least_seconds(lambda s, t: list(s.longest_at_each_start(t)), other, text) < 5 * least_seconds(
+            lambda s, t: list(s.longest_at_each_start(t)), one, text
+        )
+
+
+def test_there_are_limits(lossless, tmp_path):
+    for names, message in (
+        (names_of(MOST_SPECIAL_TOKENS), "at most 65536 special tokens"),
+        (["<" + "x" * LONGEST_SPECIAL_TOKEN], "at most 1000 characters, not 1001 as '<xxxx"),
+    ):
+        with pytest.raises(TreetokError, match=message):
+            lossless.with_special_tokens(names)
+        lossless.save(tmp_path)
+        head = json.loads((tmp_path / "treetok.json").read_text(encoding="utf-8"))
+        head["special_tokens"] |= {name: 1500 + number for number, name in enumerate(names)}
+        (tmp_path / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+        with pytest.raises(TreetokError, match=message):
+            TreeTokenizer.load(tmp_path)
+    with pytest.raises(TreetokError, match="at most 65536 special tokens"):
+        train(special_tokens=names_of(MOST_SPECIAL_TOKENS + 1))
+    assert lossless.with_special_tokens(["<" + "x" * (LONGEST_SPECIAL_TOKEN - 1)]).vocab_size == 1501

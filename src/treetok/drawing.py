@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from html import escape
 
+from treetok.control_characters import escape_controls
 from treetok.tree import LEAF, Tree
 
 # A drawing takes up to n rows of n columns; longer words are shown as brackets, which say the same.
@@ -45,7 +46,7 @@ def draw_text(tree: Tree) -> str:
     a s k
     """
     if len(tree.text) > LONGEST_DRAWN:
-        return tree.brackets()
+        return escape_controls(tree.brackets())
     rows = node_rows(tree)
     top = rows[-1][3]
     columns = 2 * len(tree.text) - 1
@@ -115,4 +116,8 @@ def draw_svg(tree: Tree) -> str:
 
 def draw_html(tree: Tree) -> str:
     """A picture; brackets if it would be too large."""
-    return draw_svg(tree) if len(tree.text) <= LONGEST_DRAWN else f"<pre>{escape(tree.brackets())}</pre>"
+    return (
+        draw_svg(tree)
+        if len(tree.text) <= LONGEST_DRAWN
+        else f"<pre>{escape(escape_controls(tree.brackets()))}</pre>"
+    )

@@ -6,13 +6,35 @@ import operator
 from numbers import Real
 from typing import Any
 
+from treetok.control_characters import escape_controls
+
+LONGEST_MESSAGE = 4000
+
 
 class TreetokError(Exception):
-    """An error that the caller can fix: the message is one line and names the file or argument at fault."""
+    """An error that the caller can fix: the message is one line and names the file or argument at fault.
+
+    Messages quote files, which may be from strangers: control characters in them are escaped, and what is longer
+    than anyone would read is left out.
+    """
+
+    def __init__(self, message: object) -> None:
+        super().__init__(shortened(escape_controls(str(message))))
 
 
 class TreetokWarning(UserWarning):
-    """Something the user should know about that is not an error."""
+    """Something the user should know about that is not an error. Control characters are escaped as in errors."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(shortened(escape_controls(str(message))))
+
+
+def shortened(message: str) -> str:
+    """
+    >>> shortened("short"), len(shortened("x" * 100_000))
+    ('short', 4005)
+    """
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:3000]} ... {message[-1000:]}"
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,10 +64,17 @@ def tokens_of(state: TokenizerState) -> tuple[list[str], Any, Any]:
         entry = names[at]
         costs[at] = int(entry)
         names[at] = entry.token if isinstance(entry, Marker) else byte_name(int(entry))
-    for name, number in sorted(state.special_tokens.items(), key=lambda item: item[1]):
-        names.insert(number, name)
-        kinds, costs = np.insert(kinds, number, SPECIAL), np.insert(costs, number, 0)
-    return names, kinds, costs
+    if not state.special_tokens:
+        return names, kinds, costs
+    name_of = {number: name for name, number in state.special_tokens.items()}
+    # How many other tokens come before each special one.
+    before = [number - rank for rank, number in enumerate(sorted(name_of))]
+    parts = [names[start:end] for start, end in pairwise([0, *before, len(names)])]
+    all_names = parts[0]
+    for number, part in zip(sorted(name_of), parts[1:], strict=True):
+        all_names.append(name_of[number])
+        all_names += part
+    return all_names, np.insert(kinds, before, SPECIAL), np.insert(costs, before, 0)
 
 
 def kind_of(entry: Entry) -> int:

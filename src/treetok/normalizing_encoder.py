@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.cached_property import cached_property
-from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder, Specials
+from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder
+from treetok.special_token_search import Specials
 from treetok.text import check_encodable
 from treetok.text.normalized import normalise, normalise_with_places
 from treetok.tokenizer_state import TokenizerState

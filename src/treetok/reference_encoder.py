@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import IO
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.sampling import Dropout
+from treetok.special_token_search import Specials, split_at_specials
 from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
 from treetok.word_encoder import WordEncoder
@@ -18,8 +18,6 @@ from treetok.word_encoder import WordEncoder
 # Texts of a batch are encoded together up to this many characters, which bounds memory.
 CHARACTERS_AT_ONCE = 1 << 22
 
-# Special tokens to look for in a text, and their ids.
-Specials = Sequence[tuple[str, int]]
 # Ids, starts, ends and words of tokens, and offsets of texts.
 Int64 = npt.NDArray[np.int64]
 FlatOffsets = tuple[npt.NDArray[np.uint32], Int64, Int64, Int64, npt.NDArray[np.uint64]]
@@ -166,23 +164,6 @@ class ReferenceEncoder:
                     ids += chain.from_iterable(map(known.__getitem__, words))
             encoded.append(ids)
         return encoded
-
-
-def split_at_specials(text: str, specials: Specials | None) -> Iterator[tuple[str, int | None]]:
-    """Split a text at special tokens, longest first, since one may be a prefix of another; yields each part and
-    its id, None for ordinary text.
-
-    >>> list(split_at_specials("a<s>b", [("<s>", 7)]))
-    [('a', None), ('<s>', 7), ('b', None)]
-    """
-    if not specials:
-        yield text, None
-        return
-    ids = dict(specials)
-    pattern = "|".join(re.escape(name) for name in sorted(ids, key=len, reverse=True))
-    for number, part in enumerate(re.split(f"({pattern})", text)):
-        if part:
-            yield part, ids[part] if number % 2 else None
 
 
 def groups_of_texts(texts: Iterable[str], characters: int) -> Iterator[list[str]]:

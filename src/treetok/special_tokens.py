@@ -11,13 +11,18 @@ from treetok.token_table import UNKNOWN, is_base_name
 
 # What language models use special tokens for, as they are called everywhere.
 ROLES = ("bos", "eos", "unk", "pad", "mask", "cls", "sep")
+# Enough for a code book of 65,536 sounds, less a few.
+MOST_SPECIAL_TOKENS = 1 << 16
+# In characters.
+LONGEST_SPECIAL_TOKEN = 1000
 
 
 def checked_names(names: Any) -> list[str]:
     """The names of special tokens, each of them once."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise TreetokError(f"special tokens are a list of strings, not {names!r}")
-    checked: list[str] = []
+    # In the order in which they are given.
+    checked: dict[str, None] = {}
     for name in names:
         if not isinstance(name, str) or not name:
             raise TreetokError(f"a special token must be a string that is not empty, not {name!r}")
@@ -26,8 +31,31 @@ def checked_names(names: Any) -> list[str]:
             raise TreetokError(f"the special token {name!r} is given twice")
         if is_base_name(name):
             raise TreetokError(f"{name!r} cannot be a special token: it is the name of an ordinary one")
-        checked.append(name)
-    return checked
+        checked[name] = None
+        check_sizes(len(checked), name)
+    return list(checked)
+
+
+def check_sizes(number: int, name: str) -> None:
+    """Check how many special tokens there are, and how long one of them is."""
+    if number > MOST_SPECIAL_TOKENS:
+        raise TreetokError(f"a tokenizer has at most {MOST_SPECIAL_TOKENS} special tokens")
+    if len(name) > LONGEST_SPECIAL_TOKEN:
+        raise TreetokError(
+            f"a special token has at most {LONGEST_SPECIAL_TOKEN} characters, not {len(name)} as {name[:20]!r}..."
+        )
+
+
+def check_special_tokens(special_tokens: Any) -> None:
+    """Raise TreetokError unless these are special tokens with their ids; these may be out of range."""
+    if not isinstance(special_tokens, Mapping):
+        raise TreetokError("special_tokens must map non-empty names to ids")
+    for name, number in special_tokens.items():
+        if not isinstance(name, str) or not name or type(number) is not int:
+            raise TreetokError("special_tokens must map non-empty names to ids")
+        check_sizes(len(special_tokens), name)
+        # JSON can hold lone surrogates.
+        check_encodable(name)
 
 
 def checked_roles(roles: Any) -> dict[str, str | None]:

@@ -36,10 +36,11 @@ from treetok.errors import TreetokError
 from treetok.id_arrays import as_kind, flattened
 from treetok.native_encoder import native_encoder
 from treetok.progress import Progress
-from treetok.reference_encoder import ReferenceEncoder, Specials
+from treetok.reference_encoder import ReferenceEncoder
 from treetok.sampling import Dropout
 from treetok.sources import CountTrees, ParserTrees, TreeSource
-from treetok.special_tokens import changed_roles, check_roles, checked_names, checked_roles
+from treetok.special_token_search import Specials
+from treetok.special_tokens import changed_roles, check_roles, check_special_tokens, checked_names, checked_roles
 from treetok.text import check_encodable
 from treetok.token_table import TokenTable, check_entries
 from treetok.tokenizer_state import TokenizerState
@@ -163,6 +164,7 @@ class TreeTokenizer:
         specials = dict(self.state.special_tokens)
         for name in dict.fromkeys([*checked_names(tokens), *named]):
             specials.setdefault(name, len(self.state.entries) + len(specials))
+        check_special_tokens(specials)
         new_roles = changed_roles(self.state.roles, changes)
         check_roles(new_roles, specials, self._profile.byte_fallback)
         check_entries([entry for entry, _ in self.state.entries], specials, self._profile.byte_fallback)

@@ -16,6 +16,7 @@ from pathlib import Path
 from treetok import TreetokError, TreetokWarning, __version__
 from treetok.cli import count, encode_decode, eval, info, special_tokens, standard_output, train, tree, vocab
 from treetok.cli.help import HelpFormatter, examples, in_terms_of_options
+from treetok.control_characters import escape_controls
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
 
     def complain(message: object) -> None:
-        print(f"treetok: {in_terms_of_options(str(message), options.parser)}", file=sys.stderr)
+        print(f"treetok: {escape_controls(in_terms_of_options(str(message), options.parser))}", file=sys.stderr)
 
     try:
         with warnings.catch_warnings():

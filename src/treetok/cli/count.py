@@ -10,6 +10,7 @@ from typing import Any
 
 from treetok import TreeTokenizer
 from treetok.cli.help import HelpFormatter, add_model, examples
+from treetok.control_characters import escape_controls
 from treetok.count_files import TextCounts
 
 
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     widths = [max(map(len, column)) for column in list(zip(*rows_of_table, strict=True))[:-1]]
     for *numbers, name in rows_of_table:
         cells = [number.rjust(width) for number, width in zip(numbers, widths, strict=True)]
-        print("  ".join([*cells, name]))
+        print("  ".join([*cells, escape_controls(name)]))
 
 
 def row_of(counts: TextCounts, name: str) -> tuple[str, str, str, str]:

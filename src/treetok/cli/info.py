@@ -8,6 +8,7 @@ from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli.help import HelpFormatter, examples, model_help
+from treetok.control_characters import escape_controls
 from treetok.native import why_not_native
 from treetok.storage import find_directory, has_own_trees, shared_files
 
@@ -49,8 +50,10 @@ def run(options: argparse.Namespace) -> None:
         "runs on": "the native core" if reason is None else f"plain Python, since {reason}",
         **dict(shown_settings(tokenizer.settings)),
     }
-    width = max(map(len, rows))
-    for name, value in rows.items():
+    # Whoever made the tokenizer may have written anything there.
+    shown = {escape_controls(name): escape_controls(str(value)) for name, value in rows.items()}
+    width = max(map(len, shown))
+    for name, value in shown.items():
         print(f"{name:<{width}}  {value}")
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from treetok.control_characters import escape_controls
 from treetok.errors import TreetokError
 
 
@@ -14,7 +15,7 @@ def run(main: Callable[[], None]) -> None:
         main()
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error
-        sys.exit(f"{Path(sys.argv[0]).name}: {what}")
+        sys.exit(f"{Path(sys.argv[0]).name}: {escape_controls(str(what))}")
     except TreetokError as error:
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from typing import Any
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli.help import HelpFormatter, add_model, examples
+from treetok.control_characters import escape_controls
 
 
 def add_command(commands: Any) -> None:
@@ -40,5 +41,5 @@ def run(options: argparse.Namespace) -> None:
         if number:
             print()
         print(tree)
-        print(tree.brackets())
-        print(" + ".join(tokenizer.segment(word)))
+        print(escape_controls(tree.brackets()))
+        print(escape_controls(" + ".join(tokenizer.segment(word))))

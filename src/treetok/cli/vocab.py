@@ -8,6 +8,7 @@ from typing import Any
 
 from treetok import TreeTokenizer
 from treetok.cli.help import HelpFormatter, examples, model_help
+from treetok.control_characters import escape_controls
 
 
 def add_command(commands: Any) -> None:
@@ -24,4 +25,6 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    print(json.dumps(TreeTokenizer.load(options.model).get_vocab(), ensure_ascii=False, indent=0))
+    text = json.dumps(TreeTokenizer.load(options.model).get_vocab(), ensure_ascii=False, indent=0)
+    # Control characters that JSON leaves as they are, in strings: they are written as it writes others.
+    print("\n".join(map(escape_controls, text.split("\n"))))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import regex
 
-from treetok.hf.string_search import StringSearch
+from treetok.string_search import StringSearch
 
 # With more, looking each up at every place where one could begin is slower than splitting in Python.
 MOST_FOR_NATIVE = 64

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 LETTERS_PER_BATCH = 512
 # Far above any sensible parser; a damaged file must not allocate gigabytes.
 MAX_LAYERS, MAX_WIDTH, MAX_POSITIONS = 64, 4096, 4096
+# Each of those of Unicode once, in UTF-8.
+MAX_CHARACTER_BYTES = 4 * 0x110000
 MORPHEME_TABLES = ("begin", "inside", "end")
 FACTOR = "{}.factor"
 # Six bits: agreement with the teacher on unseen words is the same as with sixteen (docs/lab-notes.md).
@@ -174,6 +176,11 @@ class ParserTrees:
                 raise TreetokError(
                     "the characters and morphemes of the parser are not one-dimensional arrays of bytes"
                 )
+        # Before strings are made of them, which take many times as much memory.
+        if lengths.min(initial=2) < 2:
+            raise TreetokError("a morpheme has fewer than two characters")
+        if len(characters) > MAX_CHARACTER_BYTES:
+            raise TreetokError("the parser has more characters than there are")
         try:
             strings = strings_of(morphemes, lengths)
             if strings is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treetok.span_table import I64, U64, SpanTable
+from treetok.span_table import I64, U64, SpanTable, character_hashes
 
 UNKNOWN_CHARACTER, FIRST_CHARACTER = 1, 2
 
@@ -33,6 +33,11 @@ class LetterFeatures:
         self._hashes: U64 = hashes[order]
         # Row 0 means no morpheme.
         self._rows = (order + 1).astype(np.int32)
+        # Whoever made a file may have chosen strings of equal hashes: those found are compared letter by letter.
+        self._letters = character_hashes(self.morphemes)
+        self._lengths = np.array([len(morpheme) for morpheme in self.morphemes], dtype=np.int64)
+        self._starts: I64 = np.cumsum(self._lengths) - self._lengths
+        self._most_of_a_hash = int(np.unique(self._hashes, return_counts=True)[1].max(initial=0))
 
     def characters_in(self, words: Sequence[str]) -> npt.NDArray[np.int32]:
         """The index of each letter's character; 1 if it is unknown."""
@@ -53,9 +58,29 @@ class LetterFeatures:
             if width > self.longest:
                 return
             if width > 1:
-                at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-                found = np.flatnonzero(self._hashes[at] == hashes)
-                yield width, first_letter[word[found]] + start[found], self._rows[at[found]]
+                first = first_letter[word] + start
+                rows = np.zeros(len(first), dtype=np.int32)
+                at = np.searchsorted(self._hashes, hashes)
+                for following in range(self._most_of_a_hash):
+                    here = np.minimum(at + following, len(self._hashes) - 1)
+                    alike = np.flatnonzero(self._hashes[here] == hashes)
+                    row = self._rows[here[alike]]
+                    is_there = self._are_there(row, spans.codes, first[alike], width)
+                    rows[alike[is_there]] = row[is_there]
+                found = np.flatnonzero(rows)
+                yield width, first[found], rows[found]
+
+    def _are_there(
+        self, rows: npt.NDArray[np.int32], letters: U64, first: I64, width: int
+    ) -> npt.NDArray[np.bool_]:
+        """Whether these morphemes have that width, and their letters are in `letters` from `first` on."""
+        numbers = rows - 1
+        are_there: npt.NDArray[np.bool_] = self._lengths[numbers] == width
+        starts = self._starts[numbers]
+        for at in range(width):
+            last = len(self._letters) - 1
+            are_there &= self._letters[np.minimum(starts + at, last)] == letters[first + at]
+        return are_there
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:

@@ -8,6 +8,13 @@ parser.safetensors    weights of the light parser, if trees come from a neural m
 lexicon.safetensors   words with precomputed trees
 tokenizer_config.json tells transformers which class to load
 MODEL_CARD.md         informational: may be edited or removed
+
+A directory may be from a stranger. What is refused is refused before any work, even before checksums are known:
+treetok.json has at most 2 MB, with 65,536 special tokens of up to 1,000 characters; MODEL_CARD.md 1 MB; vocab.tsv
+64 MB; the header of a safetensors file 256 kB, with 1,024 arrays of up to 2 dimensions; JSON is nested at most 64
+deep. Files are regular ones of the directory (`files.py` says which links are followed). Loading takes at most 64
+bytes of memory for each byte of the files, 100 in plain Python; lexicons and counts, which are large, take hardly
+more than they have. `scripts/check_mutants.py` tries damaged directories.
 """
 
 from treetok.storage.load import find_directory, has_own_trees, load_state, shared_files, shipped_names

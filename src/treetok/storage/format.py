@@ -14,5 +14,8 @@ CARD = "MODEL_CARD.md"
 TRANSFORMERS = "tokenizer_config.json"
 # All but the head.
 FILES = (VOCABULARY, NGRAMS, PARSER, LEXICON, CARD)
+# In bytes. Those of the shipped tokenizers have 6 kB; 65,536 special tokens of 11 letters take 1.7 MB.
+LONGEST_HEAD = 2 << 20
+LONGEST_CARD = 1 << 20
 # Where trees come from, if that is an object that is passed when a tokenizer is loaded.
 CUSTOM = "custom"

@@ -7,7 +7,6 @@ import hashlib
 import json
 import mmap
 import os
-import stat
 import threading
 import time
 import warnings
@@ -18,25 +17,37 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from treetok.control_characters import escape_controls
 from treetok.errors import TreetokError, TreetokWarning
 from treetok.garbage_collection import without_garbage_collection
 from treetok.lexicon import Lexicon
-from treetok.native import core, why_not_native
 from treetok.sources import CountTrees, ParserTrees, TreeSource
-from treetok.special_tokens import check_roles, default_roles
+from treetok.special_tokens import check_roles, check_special_tokens, default_roles
 from treetok.storage.atomic import ARRIVING, find_file
-from treetok.storage.format import CARD, CUSTOM, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
+from treetok.storage.files import is_shipped, map_file, read_file, shipped_directory
+from treetok.storage.format import (
+    CARD,
+    CUSTOM,
+    FILES,
+    FORMAT,
+    HEAD,
+    LEXICON,
+    LONGEST_CARD,
+    LONGEST_HEAD,
+    NGRAMS,
+    PARSER,
+    VOCABULARY,
+)
+from treetok.storage.strict_json import parse_json
 from treetok.storage.tensors import read_tensors
-from treetok.storage.vocab_tsv import unescape_token
+from treetok.storage.vocab_tsv import read_vocabulary
 from treetok.text import Profile, profile_named
-from treetok.token_table import Entry, check_entries
+from treetok.token_table import check_entries
 from treetok.tokenizer_state import TokenizerState
 
-LONGEST_HEAD = LONGEST_CARD = 16 << 20
 TRIES = 25
-LONGEST_COUNT = 18
-# Counts are summed in 64 bits.
-LARGEST_TOTAL = (1 << 60) - 1
+# In bytes: a checksum of fewer takes less time than to start a thread.
+WORTH_A_THREAD = 1 << 15
 
 Arrays = dict[str, npt.NDArray[Any]]
 Made = TypeVar("Made")
@@ -47,11 +58,6 @@ RENAMED_SETTINGS = {
     "cut_as_the_model_would_of_unseen_words": "parser_agreement_unseen",
     "whole_trees_as_the_model_on_unseen_words": "parser_tree_agreement_unseen",
 }
-
-
-def shipped_directory() -> Path:
-    # They are mapped into memory, so they are never in an archive, as importlib.resources would allow.
-    return Path(__file__).parent.parent / "shipped"
 
 
 def shipped_names() -> list[str]:
@@ -93,6 +99,8 @@ def load_state(name_or_directory: str | os.PathLike[str], trees: TreeSource | No
     except OSError as error:
         # Files that cannot be read are named; this is the directory itself.
         raise TreetokError(f"cannot read {directory}: {error.strerror or error}") from None
+    except MemoryError:
+        raise TreetokError(f"there is not enough memory to load {directory}") from None
 
 
 def newest_state(directory: Path, trees: TreeSource | None) -> TokenizerState:
@@ -100,7 +108,7 @@ def newest_state(directory: Path, trees: TreeSource | None) -> TokenizerState:
         before = version_of(directory)
         try:
             with without_garbage_collection():
-                return state_from(directory, read_head(find_file(directory, HEAD)), trees)
+                return state_from(directory, read_head(directory), trees)
         except TreetokError:
             # If another process is saving a tokenizer here, the files read may be from different versions.
             if not tries_left or (before == version_of(directory) and not (directory / ARRIVING).exists()):
@@ -123,7 +131,9 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
     with naming_directory(directory):
         files = head["files"]
         contents = {
-            name: read_sized(path_of(directory, name, files[name]), files[name]) for name in FILES if name in files
+            name: map_file(path_of(directory, name, files[name]), directory, files[name]["bytes"])
+            for name in FILES
+            if name in files
         }
     checksums = Checksums(contents)
     checksums.start()
@@ -146,11 +156,8 @@ def state_of(
         normalizer = head.get("normalizer")
         profile_named(profile.name, profile.version, normalizer)
         special_tokens = head["special_tokens"]
+        check_special_tokens(special_tokens)
         entries = read_vocabulary(contents.get(VOCABULARY), directory / VOCABULARY)
-        if not all(name and type(number) is int for name, number in special_tokens.items()):
-            raise TreetokError("special_tokens must map non-empty names to ids")
-        # Raises ValueError if a name has lone surrogates, which JSON can hold.
-        "".join(special_tokens).encode()
         roles = head.get("roles", default_roles(profile, special_tokens))
         fewest_tokens = head["fewest_tokens"] if head["format"] > 1 else False
         if not isinstance(fewest_tokens, bool):
@@ -177,7 +184,7 @@ def state_of(
         source,
         fewest_tokens,
         settings,
-        read_card(find_file(directory, CARD)),
+        read_card(find_file(directory, CARD), directory),
         roles,
         normalizer,
     )
@@ -201,7 +208,7 @@ def naming_directory(directory: Path) -> Iterator[None]:
     try:
         yield
     except TreetokError as error:
-        if str(directory) in str(error):
+        if escape_controls(str(directory)) in str(error):
             raise
         raise TreetokError(f"{directory} is damaged: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -221,17 +228,16 @@ def read_source(name: Any, contents: Mapping[str, memoryview], directory: Path) 
     raise TreetokError(f"{directory / HEAD}: unknown trees {name!r}; it may need a newer treetok")
 
 
-def read_head(path: Path) -> dict[str, Any]:
+def read_head(directory: Path) -> dict[str, Any]:
+    path = find_file(directory, HEAD)
     try:
-        if regular_size(path) > LONGEST_HEAD:
-            raise TreetokError(f"{path} is damaged: it is larger than {LONGEST_HEAD} bytes")
-        head = json.loads(path.read_bytes().decode())
+        head = parse_json(read_file(path, directory, LONGEST_HEAD))
     except FileNotFoundError:
         raise TreetokError(f"{path.parent} is not a tokenizer: {path.name} is missing") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
-        raise TreetokError(f"{path} is damaged: it is not JSON") from None
+    except ValueError as error:
+        raise TreetokError(f"{path} is damaged: {error}") from None
     if not isinstance(head, dict) or type(head.get("format")) is not int or head["format"] < 1:
         raise TreetokError(f"{path} is damaged: it has no format version")
     if head["format"] > FORMAT:
@@ -247,9 +253,8 @@ def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
     shared = expected.get("shared")
     if shared is None:
         return find_file(directory, name)
-    shipped = shipped_directory().resolve()
-    if directory.resolve().parent == shipped and Path(shared).name == shared:
-        return shipped / str(shared)
+    if is_shipped(directory) and Path(shared).name == shared:
+        return shipped_directory() / str(shared)
     path = find_file(directory, name)
     if not path.exists():
         raise TreetokError(
@@ -260,41 +265,19 @@ def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
 
 def shared_files(directory: Path) -> list[Path]:
     """The files that a shipped tokenizer shares with others."""
-    files = read_head(find_file(directory, HEAD))["files"]
+    files = read_head(directory)["files"]
     paths = [path_of(directory, name, expected) for name, expected in files.items()]
     return [path for path in paths if path.parent.resolve() != directory.resolve()]
 
 
 def has_own_trees(directory: Path) -> bool:
     """Whether trees of unseen words come from the tokenizer's own files, and not from an object that is passed."""
-    return read_head(find_file(directory, HEAD)).get("trees") != CUSTOM
-
-
-def regular_size(path: Path) -> int:
-    """The size of a file. Reading from a pipe or a device might never end."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        raise TreetokError(f"{path} is damaged: it is not a regular file")
-    return status.st_size
-
-
-def read_sized(path: Path, expected: dict[str, Any]) -> memoryview:
-    """The content of a file, if it has the size that it should have."""
-    try:
-        size = regular_size(path)
-        if size != expected["bytes"]:
-            raise TreetokError(f"{path} is damaged: it has {size} bytes instead of {expected['bytes']}")
-        content = map_file(path, size)
-    except FileNotFoundError:
-        raise TreetokError(f"{path} is missing") from None
-    except OSError as error:
-        raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
-    return memoryview(content)
+    return read_head(directory).get("trees") != CUSTOM
 
 
 class Checksums:
-    """The checksums of what was read, computed while it is put together. Each has a thread of its own: one for all
-    would have to wait for Python after each file."""
+    """The checksums of what was read, computed while it is put together. Each large file has a thread of its own:
+    one for all would have to wait for Python after each file."""
 
     def __init__(self, contents: Mapping[str, memoryview]) -> None:
         self._contents = contents
@@ -303,6 +286,9 @@ class Checksums:
 
     def start(self) -> None:
         for name in sorted(self._contents, key=lambda name: -len(self._contents[name])):
+            if len(self._contents[name]) < WORTH_A_THREAD:
+                self._compute(name)
+                continue
             thread = threading.Thread(target=self._compute, args=[name], daemon=True)
             try:
                 thread.start()
@@ -325,17 +311,6 @@ class Checksums:
                 raise TreetokError(f"{path} is damaged: its checksum does not match {HEAD}")
 
 
-def map_file(path: Path, size: int) -> mmap.mmap | bytes:
-    """A file in memory: what is never used takes no memory, and processes share the rest. Windows would not let a
-    mapped file be replaced, so it is read there."""
-    if not size:
-        return b""
-    if os.name == "nt":
-        return path.read_bytes()
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
-
-
 def release_pages(content: object) -> None:
     """Pages of a mapped file that were read to check it stay in the system's cache, and come back when they are
     needed."""
@@ -343,56 +318,12 @@ def release_pages(content: object) -> None:
         content.madvise(mmap.MADV_DONTNEED)
 
 
-def read_card(path: Path) -> str | None:
+def read_card(path: Path, directory: Path) -> str | None:
     """The current text of the model card, which users may edit; nothing depends on it."""
     try:
-        return path.read_text(encoding="utf-8") if regular_size(path) <= LONGEST_CARD else None
+        return read_file(path, directory, LONGEST_CARD).decode()
     except (OSError, ValueError, TreetokError):
         return None
-
-
-def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry, int]]:
-    if content is None:
-        raise TreetokError(f"{path} is missing")
-    if not len(content):
-        raise TreetokError(f"{path} is damaged: it is empty")
-    if entries := entries_at_once(content):
-        return entries
-    try:
-        text = str(content, "utf-8")
-    except UnicodeDecodeError:
-        raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
-    if text[-1] != "\n":
-        raise TreetokError(f"{path} is damaged: its last line is incomplete")
-    return entries_by_line(text.split("\n")[:-1], path)
-
-
-def entries_at_once(content: memoryview) -> list[tuple[Entry, int]] | None:
-    """The entries of a vocabulary, read by the native core; None if there is none, or if something is wrong."""
-    if why_not_native() is not None:
-        return None
-    try:
-        entries: list[tuple[Entry, int]] | None
-        entries = core().vocabulary_entries(np.frombuffer(content, np.uint8), unescape_token, LARGEST_TOTAL)
-        return entries
-    except ValueError:
-        return None
-
-
-def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
-    """The entries, line by line; the error names the line at fault."""
-    entries: list[tuple[Entry, int]] = []
-    for number, line in enumerate(lines, start=1):
-        token, tab, count = line.partition("\t")
-        try:
-            if not tab or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
-                raise ValueError("expected a token and a count")
-            entries.append((unescape_token(token), int(count)))
-        except ValueError as error:
-            raise TreetokError(f"{path}, line {number}: {error}") from None
-    if sum(count for _, count in entries) > LARGEST_TOTAL:
-        raise TreetokError(f"{path} is damaged: its counts are too large")
-    return entries
 
 
 def read_arrays(content: memoryview, path: Path, make: Callable[[Arrays], Made]) -> Made:

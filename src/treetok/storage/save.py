@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
 
+from treetok.errors import TreetokError
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees
+from treetok.special_tokens import check_special_tokens
 from treetok.storage.atomic import save_atomically
 from treetok.storage.format import (
     CARD,
@@ -19,12 +22,15 @@ from treetok.storage.format import (
     FORMAT,
     HEAD,
     LEXICON,
+    LONGEST_CARD,
+    LONGEST_HEAD,
     NGRAMS,
     PARSER,
     TRANSFORMERS,
     VOCABULARY,
 )
-from treetok.storage.vocab_tsv import escape_token
+from treetok.storage.strict_json import parse_json
+from treetok.storage.vocab_tsv import LONGEST_VOCABULARY, escape_token
 from treetok.tokenizer_state import TokenizerState
 
 # Lets transformers find the class in `treetok.hf`. Without a list of added tokens, it would look for one in files
@@ -68,7 +74,20 @@ def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
     contents[CARD] = model_card(state).encode()
     contents[TRANSFORMERS] = (json.dumps(TRANSFORMERS_CONFIG, indent=2) + "\n").encode()
     contents[HEAD] = (json.dumps(head, ensure_ascii=False, indent=1) + "\n").encode()
+    check_limits(contents, state)
     return contents
+
+
+def check_limits(contents: Mapping[str, bytes], state: TokenizerState) -> None:
+    """Raise TreetokError if these files would be refused when they are loaded."""
+    check_special_tokens(state.special_tokens)
+    for name, most in ((HEAD, LONGEST_HEAD), (VOCABULARY, LONGEST_VOCABULARY), (CARD, LONGEST_CARD)):
+        if len(contents[name]) > most:
+            raise TreetokError(f"the tokenizer cannot be saved: {name} would be larger than {most} bytes")
+    try:
+        parse_json(contents[HEAD])
+    except ValueError as error:
+        raise TreetokError(f"the tokenizer cannot be saved: its settings are no plain JSON: {error}") from None
 
 
 def lexicon_as_bytes(lexicon: Lexicon) -> bytes:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
+
+from treetok.errors import TreetokError
 from treetok.markers import Marker
+from treetok.native import core, why_not_native
 from treetok.token_table import Entry
 
+# Room for five million tokens. In memory, short ones take some fifty times as much.
+LONGEST_VOCABULARY = 64 << 20
+LONGEST_COUNT = 18
+# Counts are summed in 64 bits.
+LARGEST_TOTAL = (1 << 60) - 1
 ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|U[0-9a-f]{8}|.?)")
 
 
@@ -55,3 +65,49 @@ def unescape_token(written: str) -> Entry:
     if not token:
         raise ValueError("empty token")
     return token
+
+
+def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry, int]]:
+    if content is None:
+        raise TreetokError(f"{path} is missing")
+    if not len(content):
+        raise TreetokError(f"{path} is damaged: it is empty")
+    if len(content) > LONGEST_VOCABULARY:
+        raise TreetokError(f"{path} is damaged: it is larger than {LONGEST_VOCABULARY} bytes")
+    if entries := entries_at_once(content):
+        return entries
+    try:
+        text = str(content, "utf-8")
+    except UnicodeDecodeError:
+        raise TreetokError(f"{path} is damaged: it is not UTF-8") from None
+    if text[-1] != "\n":
+        raise TreetokError(f"{path} is damaged: its last line is incomplete")
+    return entries_by_line(text.split("\n")[:-1], path)
+
+
+def entries_at_once(content: memoryview) -> list[tuple[Entry, int]] | None:
+    """The entries of a vocabulary, read by the native core; None if there is none, or if something is wrong."""
+    if why_not_native() is not None:
+        return None
+    try:
+        entries: list[tuple[Entry, int]] | None
+        entries = core().vocabulary_entries(np.frombuffer(content, np.uint8), unescape_token, LARGEST_TOTAL)
+        return entries
+    except ValueError:
+        return None
+
+
+def entries_by_line(lines: list[str], path: Path) -> list[tuple[Entry, int]]:
+    """The entries, line by line; the error names the line at fault."""
+    entries: list[tuple[Entry, int]] = []
+    for number, line in enumerate(lines, start=1):
+        token, tab, count = line.partition("\t")
+        try:
+            if not tab or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
+                raise ValueError("expected a token and a count")
+            entries.append((unescape_token(token), int(count)))
+        except ValueError as error:
+            raise TreetokError(f"{path}, line {number}: {error}") from None
+    if sum(count for _, count in entries) > LARGEST_TOTAL:
+        raise TreetokError(f"{path} is damaged: its counts are too large")
+    return entries
