@@ -41,12 +41,12 @@ KERNELS = [
     ),
     (
         word_attention._attend,
-        {"qkv": HALF, "lengths": LONG, "mixed": HALF, "L": "i32", "scale": "fp32"},
+        {"qkv": HALF, "firsts": LONG, "lengths": LONG, "mixed": HALF, "scale": "fp32"},
         {"A": 4, "E": 32, "BL": 16},
     ),
     (
         word_attention._attend_backward,
-        {"qkv": HALF, "lengths": LONG, "d_mixed": HALF, "d_qkv": HALF, "L": "i32", "scale": "fp32"},
+        {"qkv": HALF, "firsts": LONG, "lengths": LONG, "d_mixed": HALF, "d_qkv": HALF, "scale": "fp32"},
         {"A": 4, "E": 32, "BL": 16},
     ),
     (

@@ -28,6 +28,7 @@ class PrunedPlan(ChartPlan):
     word_ids: Tensor
     lengths_W: Tensor
     longest: int
+    letters: int
     # For every outside row: the start and end of its span in its word.
     start_of_outside: Tensor
     end_of_outside: Tensor
@@ -76,7 +77,8 @@ class PrunedCharts:
     def plan(self, words: Tensor) -> PrunedPlan:
         """A plan for some word ids."""
         n = self.index.lengths[words]
-        longest = max(n.tolist(), default=1)
+        lengths = n.tolist()
+        longest = max(lengths, default=1)
         cells = pruned_cells(n, self.scores(words)[:, : longest - 1], self.window)
         spans = SpanIndex(n)
         span_C = cells.span_ids(spans)
@@ -105,6 +107,7 @@ class PrunedCharts:
             words,
             n,
             longest,
+            sum(lengths),
             cells.start_C[cell_of_outside],
             cells.end_C[cell_of_outside],
         )
