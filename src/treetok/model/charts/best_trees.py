@@ -1,7 +1,7 @@
 """The best trees of pruned charts: what the paper calls tree induction.
 
-Shapes: W words of at most S + 1 letters, C cells of a level, K splits of each, N pairs of a cell and a parent, R rows
-of the outside table.
+Shapes: W words of at most S + 1 letters, C cells of a level, K splits of each, N pairs of a cell and a parent,
+R rows of the outside table.
 """
 
 from __future__ import annotations

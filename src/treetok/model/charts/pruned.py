@@ -23,6 +23,7 @@ from treetok.model.charts.pruned_cells import PrunedCells, pruned_cells
 from treetok.model.charts.span_index import SpanIndex, SubstringIndex
 from treetok.model.data.substrings import SubstringTable
 
+
 @dataclass(frozen=True)
 class PrunedPlan(ChartPlan):
     word_ids: Tensor
@@ -155,9 +156,7 @@ def edges_of(left_CK: Tensor, right_CK: Tensor, exists_CK: Tensor, row_C: Tensor
     )
 
 
-def outside_table(
-    level_C: Tensor, levels: int, root_W: Tensor, edges: Edges
-) -> tuple[Tensor, list[OutsideLevel]]:
+def outside_table(level_C: Tensor, levels: int, root_W: Tensor, edges: Edges) -> tuple[Tensor, list[OutsideLevel]]:
     """The cell of every outside row, and the levels. A cell's parents are on higher levels, so the highest level
     comes first; cells of one level are sorted by their number of parents, so that neighbors take equally long."""
     device = level_C.device
@@ -190,6 +189,7 @@ def outside_table(
         rows, edges_of_level = slice(row, row + cells), slice(pair, pair + pairs)
         if cells:
             pairs_of_cells = PairsOfCells(first_Q[rows], pairs_Q[rows], cell_E[edges_of_level])
-            outside_levels.append(OutsideLevel(*edges_4E[:, edges_of_level], cells, pairs_of_cells))
+            parent_N, sibling_N, split_N, side_N = edges_4E[:, edges_of_level].unbind(0)
+            outside_levels.append(OutsideLevel(parent_N, sibling_N, split_N, side_N, cells, pairs_of_cells))
         row, pair = rows.stop, edges_of_level.stop
     return cell_of_outside, outside_levels

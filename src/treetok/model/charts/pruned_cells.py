@@ -16,6 +16,7 @@ R = m + 1 runs made by a merge.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -130,14 +131,15 @@ def pruned_cells(lengths_W: Tensor, scores_WS: Tensor, window: int) -> PrunedCel
         return short
     level_of_span = torch.zeros(spans.total, dtype=torch.int64, device=lengths_W.device)
     level_of_span[short.span_ids(spans)] = short.level_C
-    word_C, bounds_CB, runs_of_merge = runs_of_merges(merge_order(scores_WS, lengths_W), lengths_W, longest, window)
+    order_WS = merge_order(scores_WS, lengths_W)
+    word_C, bounds_CB, runs_of_merge = runs_of_merges(order_WS, lengths_W, longest, window)
     halves_CK = torch.cat(halves(spans, word_C, bounds_CB), 1)
     span_C = spans.ids(word_C, bounds_CB[:, -1] - bounds_CB[:, 0], bounds_CB[:, 0])
-    # The halves of a run are runs of earlier merges.
+    # The halves of a run are short, or runs of earlier merges.
     levels = []
-    for halves_of_merge, span in zip(halves_CK.split(runs_of_merge), span_C.split(runs_of_merge), strict=True):
-        levels.append(level_of_span[halves_of_merge].amax(1) + 1)
-        level_of_span[span] = levels[-1]
+    for first, end in pairwise(accumulate(runs_of_merge, initial=0)):
+        levels.append(level_of_span[halves_CK[first:end]].amax(1) + 1)
+        level_of_span[span_C[first:end]] = levels[-1]
     cells = PrunedCells(
         torch.cat([short.word_C, word_C]),
         torch.cat([short.bounds_CB, bounds_CB]),

@@ -77,13 +77,11 @@ def _attend_backward(
 
 
 class WordAttention(torch.autograd.Function):
-    """Inputs: the projections of all letters, [M, F], the first letter of every word and its length, and the length
-    of the longest. Output: the mixed values, [M, D]."""
+    """Inputs: the projections of all letters, [M, F], the first letter of every word and its length, and the
+    length of the longest. Output: the mixed values, [M, D]."""
 
     @staticmethod
-    def forward(
-        ctx: Any, qkv_MF: Tensor, first_W: Tensor, lengths_W: Tensor, longest: int, heads: int
-    ) -> Tensor:
+    def forward(ctx: Any, qkv_MF: Tensor, first_W: Tensor, lengths_W: Tensor, longest: int, heads: int) -> Tensor:
         letters, f = qkv_MF.shape
         mixed_MD = qkv_MF.new_empty((letters, f // 3))
         ctx.save_for_backward(qkv_MF, first_W, lengths_W)
@@ -121,7 +119,5 @@ def tiles(f: int, heads: int, longest: int) -> dict[str, int]:
 
 
 def word_attention(qkv_MF: Tensor, rows: LetterRows, heads: int) -> Tensor:
-    mixed_MD: Tensor = WordAttention.apply(
-        qkv_MF.contiguous(), rows.first_W, rows.lengths_W, rows.longest, heads
-    )
+    mixed_MD: Tensor = WordAttention.apply(qkv_MF.contiguous(), rows.first_W, rows.lengths_W, rows.longest, heads)
     return mixed_MD
