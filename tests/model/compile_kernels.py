@@ -4,10 +4,11 @@ from triton import compile as triton_compile
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from treetok.model.kernels import mbr_trees, morpheme_sums, word_attention
+from treetok.model.kernels import mbr_trees, morpheme_sums, weighted_split_sum, word_attention
 
 LONG, FLOAT, HALF = "*i64", "*fp32", "*bf16"
 TREES = {"first_span": LONG, "length": LONG, "order": LONG, "W": "i32"}
+CELLS = {"first_C": LONG, "count_C": LONG, "C": "i32", "K": "i32"}
 KERNELS = [
     (
         mbr_trees._add_log_probabilities,
@@ -40,12 +41,12 @@ KERNELS = [
     ),
     (
         word_attention._attend,
-        {"qkv": HALF, "lengths": LONG, "mixed": HALF, "L": "i32", "scale": "fp32"},
+        {"qkv": HALF, "firsts": LONG, "lengths": LONG, "mixed": HALF, "scale": "fp32"},
         {"A": 4, "E": 32, "BL": 16},
     ),
     (
         word_attention._attend_backward,
-        {"qkv": HALF, "lengths": LONG, "d_mixed": HALF, "d_qkv": HALF, "L": "i32", "scale": "fp32"},
+        {"qkv": HALF, "firsts": LONG, "lengths": LONG, "d_mixed": HALF, "d_qkv": HALF, "scale": "fp32"},
         {"A": 4, "E": 32, "BL": 16},
     ),
     (
@@ -65,6 +66,24 @@ KERNELS = [
             "L": "i32",
         },
         {"K": 4, "D": 64, "BN": 16},
+    ),
+    (
+        weighted_split_sum._combine_candidates,
+        {"out": HALF, "score": FLOAT, "weight": FLOAT, "vector": HALF, **CELLS},
+        {"EQUAL": False, "T": 2, "D": 128, "BC": 4},
+    ),
+    (
+        weighted_split_sum._combine_candidates_backward,
+        {
+            "out": HALF,
+            "weight": FLOAT,
+            "d_vector": FLOAT,
+            "score_weights": HALF,
+            "d_score": FLOAT,
+            "d_out": HALF,
+            **CELLS,
+        },
+        {"EQUAL": False, "T": 2, "D": 128, "BC": 4},
     ),
 ]
 

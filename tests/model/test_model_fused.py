@@ -78,9 +78,9 @@ def test_losses_and_gradients_are_the_same(objective, charts_of):
         assert torch.allclose(gradient, fused_gradients[name], rtol=1e-4, atol=1e-5), name
 
 
-def test_pruned_charts_have_levels_with_padding():
+def test_cells_of_pruned_charts_have_different_numbers_of_parents():
     _, batch = learner_and_batch(ObjectiveConfig(), pruned_charts)
-    assert any(level.exists_CP is not None for level in batch.plan.outside_levels)
+    assert any(len(level.pairs_of_cells.pairs_C.unique()) > 1 for level in batch.plan.outside_levels)
 
 
 @pytest.mark.parametrize("charts_of", [complete_charts, pruned_charts])

@@ -14,8 +14,10 @@ from treetok.model.kernels.word_attention import word_attention  # noqa: E402
 from treetok.model.losses.plain_or_fused import fastest_parser_operations  # noqa: E402
 from treetok.model.network.parser import (  # noqa: E402
     PLAIN,
+    LetterRows,
     Parser,
     ParserConfig,
+    ParserInput,
     ParserOperations,
     ParserTable,
     sums_of_morphemes,
@@ -57,10 +59,10 @@ def test_attention_among_the_letters_of_a_word(heads):
     qkv = random_like(torch.empty(4, 17, 96), 1).requires_grad_()
     exists = torch.arange(17, device=DEVICE) < lengths[:, None]
     bias = torch.zeros(4, 1, 1, 17, device=DEVICE).masked_fill(~exists[:, None, None], -torch.inf)
-    weights = random_like(torch.empty(4, 17, 32), 2) * exists[..., None]
-    plain, fused = block._attend(qkv, bias), word_attention(qkv, lengths, heads)
-    assert torch.allclose(plain[exists], fused[exists], atol=1e-5)
-    assert not fused[~exists].any()
+    weights = random_like(torch.empty(39, 32), 2)
+    rows = LetterRows.of(ParserInput(torch.empty(4, 17), torch.empty(0), lengths))
+    plain, fused = block._attend(qkv, bias)[exists], word_attention(qkv[exists], rows, heads)
+    assert torch.allclose(plain, fused, atol=1e-5)
     (of_plain,) = gradients((plain * weights).sum(), [qkv])
     (of_fused,) = gradients((fused * weights).sum(), [qkv])
     assert torch.allclose(of_plain, of_fused, atol=1e-5)

@@ -14,7 +14,6 @@ from synthetic import Language  # noqa: E402
 
 from treetok import TreetokError  # noqa: E402
 from treetok.corpus.word_ids import read_sequence  # noqa: E402
-from treetok.model.charts import pruned  # noqa: E402
 from treetok.model.charts.best_trees import best_tree_depths  # noqa: E402
 from treetok.model.charts.complete import CompleteCharts  # noqa: E402
 from treetok.model.charts.passes import inside_pass, outside_pass, span_weights  # noqa: E402
@@ -215,10 +214,8 @@ class PrunedRecursion:
         return depths
 
 
-@pytest.mark.parametrize("most_padding", [0, pruned.MOST_PADDING_TO_JOIN])
 @pytest.mark.parametrize("seed", range(15))
-def test_both_passes_equal_the_recursion(seed, most_padding, monkeypatch):
-    monkeypatch.setattr(pruned, "MOST_PADDING_TO_JOIN", most_padding)
+def test_both_passes_equal_the_recursion(seed):
     case = Case(seed)
     plan = case.plan
     outside = outside_pass(case.model, plan, case.inside, case.roots)

@@ -50,7 +50,7 @@ def shape_of(batch: Batch) -> BatchShape:
     inside = {1: plan.characters} | {
         level.left_CK.shape[1] + 1: len(level.left_CK) for level in plan.inside_levels
     }
-    outside = {0: plan.words} | {level.parent_CP.shape[1]: len(level.parent_CP) for level in plan.outside_levels}
+    outside = {0: plan.words} | {level.parents: level.cells for level in plan.outside_levels}
     return BatchShape(
         tuple(inside.get(width, 0) for width in range(1, max(inside) + 1)),
         tuple(outside.get(depth, 0) for depth in range(max(outside) + 1)),
@@ -150,17 +150,19 @@ class PlanPadding:
         return levels
 
     def _outside_levels(self) -> list[OutsideLevel]:
-        by_depth = {level.parent_CP.shape[1]: level for level in self.plan.outside_levels}
+        by_depth = {level.parents: level for level in self.plan.outside_levels}
+        none_N = torch.zeros(0, dtype=torch.int64, device=self.device)
         levels = []
         for depth, cells in enumerate(self.capacity.outside_cells[1:], start=1):
-            none_CP = torch.zeros((0, depth), dtype=torch.int64, device=self.device)
-            level = by_depth.get(depth, OutsideLevel(none_CP, none_CP, none_CP, none_CP))
+            level = by_depth.get(depth, OutsideLevel(none_N, none_N, none_N, none_N, 0))
+            pairs = cells * depth
             levels.append(
                 OutsideLevel(
-                    pad_rows(self.outside_row[level.parent_CP], cells),
-                    pad_rows(self.inside_row[level.sibling_CP], cells),
-                    pad_rows(self.split[level.split_CP], cells),
-                    pad_rows(level.side_CP, cells),
+                    pad_rows(self.outside_row[level.parent_N], pairs),
+                    pad_rows(self.inside_row[level.sibling_N], pairs),
+                    pad_rows(self.split[level.split_N], pairs),
+                    pad_rows(level.side_N, pairs),
+                    cells,
                 )
             )
         return levels

@@ -1,7 +1,7 @@
 """The best trees of pruned charts: what the paper calls tree induction.
 
-Shapes: W words of at most S + 1 letters, C cells of a level, K splits of each, P parents of each, R rows of the
-outside table.
+Shapes: W words of at most S + 1 letters, C cells of a level, K splits of each, N pairs of a cell and a parent,
+R rows of the outside table.
 """
 
 from __future__ import annotations
@@ -33,12 +33,10 @@ def best_tree_depths(plan: PrunedPlan, inside: InsideResult) -> Tensor:
     depth_R = plan.lengths_W.new_zeros(plan.words)
     is_left = [torch.zeros_like(depth_R, dtype=torch.bool)]
     for outside in plan.outside_levels:
-        of_parent_CP = depth_R[outside.parent_CP]
-        in_tree_CP = is_chosen[outside.split_CP] & (of_parent_CP >= 0)
-        if outside.exists_CP is not None:
-            in_tree_CP = in_tree_CP & outside.exists_CP
-        depth_R = torch.cat([depth_R, torch.where(in_tree_CP, of_parent_CP + 1, -1).amax(1)])
-        is_left.append((in_tree_CP & (outside.side_CP == 0)).any(1))
+        of_parent_N = depth_R.index_select(0, outside.parent_N)
+        in_tree_N = is_chosen.index_select(0, outside.split_N) & (of_parent_N >= 0)
+        depth_R = torch.cat([depth_R, outside.highest(torch.where(in_tree_N, of_parent_N + 1, -1))])
+        is_left.append(outside.highest((in_tree_N & (outside.side_N == 0)).long()) > 0)
     # A left half ends where its parent is split.
     split_R = plan.word_of_outside * (plan.longest - 1) + plan.end_of_outside - 1
     depths_WS[split_R.where(torch.cat(is_left), len(depths_WS) - 1)] = depth_R - 1

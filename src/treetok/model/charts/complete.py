@@ -140,10 +140,10 @@ class CompleteCharts:
         parent_width = letters - parent_depth
         parent_row = self._rows(word, parent_width, parent_start)
         left_width = torch.where(right, letters - depth, sibling_width)
-        shape = (len(words) * (depth + 1), depth)
         return OutsideLevel(
-            parent.reshape(shape),
-            self._rows(word, sibling_width, sibling_start).reshape(shape),
-            splits.positions(parent_row, parent_width, left_width).reshape(shape),
-            (~right).long().expand(len(words), -1, -1).reshape(shape),
+            parent.reshape(-1),
+            self._rows(word, sibling_width, sibling_start).reshape(-1),
+            splits.positions(parent_row, parent_width, left_width).reshape(-1),
+            (~right).long().expand(len(words), -1, -1).reshape(-1),
+            len(words) * (depth + 1),
         )

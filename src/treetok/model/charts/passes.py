@@ -1,6 +1,6 @@
 """The inside and the outside pass over the charts of a plan, one level at a time.
 
-Shapes: C cells of a level, K splits of each, P parents of each, D dimensions, W words.
+Shapes: C cells of a level, K splits of each, N pairs of a cell and a parent, D dimensions, W words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from treetok.model.charts.plan import ChartPlan
 from treetok.model.network.composition import CompositionModel
-from treetok.model.network.functional import norm, precise
+from treetok.model.network.functional import norm, precise, take_rows
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def outside_pass(model: CompositionModel, plan: ChartPlan, inside: InsideResult,
     """The neural outside pass (appendix), top down."""
     table = roots_WD.to(inside.vectors.dtype)
     for level in plan.outside_levels:
-        vector_CD = model.outside_level(
-            table, inside.vectors, level.parent_CP, level.sibling_CP, level.side_CP, level.exists_CP
-        )
-        table = torch.cat([table, vector_CD])
+        parent_ND, sibling_ND = take_rows(table, level.parent_N), take_rows(inside.vectors, level.sibling_N)
+        score_N, vector_ND = model.outside(parent_ND, sibling_ND, level.side_N)
+        weight_N = level.softmax(precise(score_N))
+        table = torch.cat([table, level.sums(weight_N.unsqueeze(-1).to(vector_ND.dtype) * vector_ND)])
     return table
 
 
@@ -78,11 +78,7 @@ def span_weights(plan: ChartPlan, inside: InsideResult) -> Tensor:
     weights")."""
     table = inside.split_weights.new_ones(plan.words)
     for level in plan.outside_levels:
-        shape = level.parent_CP.shape
-        of_parent = table.index_select(0, level.parent_CP.reshape(-1))
-        of_split = inside.split_weights.index_select(0, level.split_CP.reshape(-1))
-        from_parents_CP = (of_parent * of_split).view(shape)
-        if level.exists_CP is not None:
-            from_parents_CP = from_parents_CP.masked_fill(~level.exists_CP, 0)
-        table = torch.cat([table, from_parents_CP.sum(-1)])
+        of_parent_N = table.index_select(0, level.parent_N)
+        of_split_N = inside.split_weights.index_select(0, level.split_N)
+        table = torch.cat([table, level.sums(of_parent_N * of_split_N)])
     return table

@@ -16,6 +16,7 @@ R = m + 1 runs made by a merge.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -84,30 +85,35 @@ def merge_order(scores_WS: Tensor, lengths_W: Tensor) -> Tensor:
     return scores_WS.nan_to_num().masked_fill(beyond_WS, torch.inf).argsort(dim=1, stable=True)
 
 
-class Blocks:
-    """The blocks of all words, merged one pair at a time."""
-
-    def __init__(self, lengths_W: Tensor, longest: int, window: int) -> None:
-        self.lengths_W, self.window = lengths_W, window
-        # Padded by repeating the end of the word.
-        self.bounds = torch.minimum(torch.arange(longest + 1, device=lengths_W.device), lengths_W[:, None])
-        self.merges = 0
-
-    def merge(self, split_W: Tensor) -> tuple[Tensor, Tensor]:
-        """Merge the two blocks beside a split of every word. Returns the bounds of the R runs that contain the new
-        block, and which of them exist."""
-        device = split_W.device
-        # Remove the boundary that the two blocks share.
-        at_W1 = (self.bounds <= split_W[:, None] + 1).sum(1, keepdim=True) - 1
-        columns = torch.arange(self.bounds.shape[1] - 1, device=device)
-        self.bounds = self.bounds.gather(1, columns + (columns >= at_W1))
-        self.merges += 1
-        first_WR = at_W1 - 1 - self.window + torch.arange(self.window + 1, device=device)
-        blocks_W1 = self.lengths_W[:, None] - self.merges
-        exists_WR = (first_WR >= 0) & (first_WR + self.window + 1 <= blocks_W1)
-        at_WRB = first_WR[..., None] + torch.arange(self.window + 2, device=device)
-        at_WRB = at_WRB.clamp(0, self.bounds.shape[1] - 1)
-        return self.bounds.gather(1, at_WRB.flatten(1)).view(at_WRB.shape), exists_WR
+def runs_of_merges(
+    order_WS: Tensor, lengths_W: Tensor, longest: int, window: int
+) -> tuple[Tensor, Tensor, list[int]]:
+    """Every run of m + 1 blocks that contains the block a merge has just made: its word and its bounds, merge by
+    merge; and how many runs each of the merges makes, until m + 1 blocks are left of the longest word."""
+    device = order_WS.device
+    merges, words = max(longest - window - 1, 0), len(lengths_W)
+    at_L = torch.arange(longest + 1, device=device)
+    merge_M = torch.arange(merges, device=device)[:, None, None]
+    # When the boundary at a place goes; the ends of a word stay, and there is none past it.
+    gone_WL = torch.full((words, longest + 1), longest, device=device)
+    gone_WL.scatter_(1, order_WS + 1, torch.arange(longest - 1, device=device).expand_as(order_WS))
+    gone_WL = gone_WL.masked_fill(at_L == lengths_W[:, None], longest).masked_fill(at_L > lengths_W[:, None], -1)
+    is_left_MWL = gone_WL > merge_M
+    before_MWL = torch.cumsum(is_left_MWL, 2)
+    # The bounds of all blocks, padded by repeating the end of the word; entry L is for what is not left.
+    bounds_MWL = lengths_W[None, :, None].expand(merges, -1, longest + 2).contiguous()
+    place_MWL = torch.where(is_left_MWL, before_MWL - 1, longest + 1)
+    bounds_MWL = bounds_MWL.scatter(2, place_MWL, at_L.expand_as(place_MWL))[..., :-1]
+    # The block that a merge makes ends at the first bound after the one that goes.
+    new_MW = before_MWL.gather(2, (order_WS[:, :merges].t() + 1)[..., None])
+    first_MWR = new_MW - 1 - window + torch.arange(window + 1, device=device)
+    blocks_MW1 = lengths_W[None, :, None] - 1 - merge_M
+    exists_MWR = (first_MWR >= 0) & (first_MWR + window + 1 <= blocks_MW1)
+    merge_C, word_C, run_C = exists_MWR.nonzero().unbind(1)
+    first_C = first_MWR[merge_C, word_C, run_C]
+    steps_B = torch.arange(window + 2, device=device)
+    bounds_CB = bounds_MWL[merge_C[:, None], word_C[:, None], first_C[:, None] + steps_B]
+    return word_C, bounds_CB, torch.bincount(merge_C, minlength=merges).tolist()
 
 
 def pruned_cells(lengths_W: Tensor, scores_WS: Tensor, window: int) -> PrunedCells:
@@ -121,33 +127,24 @@ def pruned_cells(lengths_W: Tensor, scores_WS: Tensor, window: int) -> PrunedCel
     longest = scores_WS.shape[1] + 1
     spans = SpanIndex(lengths_W)
     short = short_cells(lengths_W, longest, window)
-    # Runs that do not exist write to one extra entry past all spans.
-    nowhere = spans.total
-    level_of_span = torch.zeros(nowhere + 1, dtype=torch.int64, device=lengths_W.device)
-    level_of_span[short.span_ids(spans)] = short.level_C
-
-    order_WS = merge_order(scores_WS, lengths_W)
-    blocks = Blocks(lengths_W, longest, window)
-    word_C = torch.arange(len(lengths_W), device=lengths_W.device).repeat_interleave(window + 1)
-    run_bounds, run_exists, run_levels = [], [], []
-    for step in range(longest - window - 1):
-        bounds_WRB, exists_WR = blocks.merge(order_WS[:, step])
-        bounds_CB, exists_C = bounds_WRB.flatten(0, 1), exists_WR.reshape(-1)
-        halves_CK = torch.cat(halves(spans, word_C, bounds_CB), 1).where(exists_C[:, None], nowhere)
-        level_C = level_of_span[halves_CK].amax(1) + 1
-        span_C = spans.ids(word_C, bounds_CB[:, -1] - bounds_CB[:, 0], bounds_CB[:, 0])
-        level_of_span[span_C.where(exists_C, nowhere)] = level_C
-        run_bounds.append(bounds_CB)
-        run_exists.append(exists_C)
-        run_levels.append(level_C)
-    if not run_bounds:
+    if longest <= window + 1:
         return short
-    runs = torch.cat(run_exists).nonzero()[:, 0]
+    level_of_span = torch.zeros(spans.total, dtype=torch.int64, device=lengths_W.device)
+    level_of_span[short.span_ids(spans)] = short.level_C
+    order_WS = merge_order(scores_WS, lengths_W)
+    word_C, bounds_CB, runs_of_merge = runs_of_merges(order_WS, lengths_W, longest, window)
+    halves_CK = torch.cat(halves(spans, word_C, bounds_CB), 1)
+    span_C = spans.ids(word_C, bounds_CB[:, -1] - bounds_CB[:, 0], bounds_CB[:, 0])
+    # The halves of a run are short, or runs of earlier merges.
+    levels = []
+    for first, end in pairwise(accumulate(runs_of_merge, initial=0)):
+        levels.append(level_of_span[halves_CK[first:end]].amax(1) + 1)
+        level_of_span[span_C[first:end]] = levels[-1]
     cells = PrunedCells(
-        torch.cat([short.word_C, (runs // (window + 1)) % len(lengths_W)]),
-        torch.cat([short.bounds_CB, torch.cat(run_bounds)[runs]]),
-        torch.cat([short.splits_C, torch.full_like(runs, window)]),
-        torch.cat([short.level_C, torch.cat(run_levels)[runs]]),
+        torch.cat([short.word_C, word_C]),
+        torch.cat([short.bounds_CB, bounds_CB]),
+        torch.cat([short.splits_C, torch.full_like(word_C, window)]),
+        torch.cat([short.level_C, *levels]),
     )
     return needed_cells(cells, spans)
 
@@ -155,12 +152,12 @@ def pruned_cells(lengths_W: Tensor, scores_WS: Tensor, window: int) -> PrunedCel
 def needed_cells(cells: PrunedCells, spans: SpanIndex) -> PrunedCells:
     """Drops cells that are neither half of another cell nor a whole word."""
     exists_CK = cells.exists_CK
-    left_CK, right_CK = cells.halves(spans)
-    is_half = torch.zeros(spans.total, dtype=torch.bool, device=exists_CK.device)
-    is_half[left_CK[exists_CK]] = True
-    is_half[right_CK[exists_CK]] = True
+    # Splits that do not exist write to one extra entry past all spans.
+    is_half = torch.zeros(spans.total + 1, dtype=torch.bool, device=exists_CK.device)
+    for half_CK in cells.halves(spans):
+        is_half[half_CK.where(exists_CK, spans.total)] = True
     is_word_C = cells.end_C - cells.start_C == spans.lengths[cells.word_C]
-    needed = is_half[cells.span_ids(spans)] | is_word_C
+    needed = (is_half[cells.span_ids(spans)] | is_word_C).nonzero()[:, 0]
     return PrunedCells(
         cells.word_C[needed], cells.bounds_CB[needed], cells.splits_C[needed], cells.level_C[needed]
     )

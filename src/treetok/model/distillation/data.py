@@ -39,8 +39,9 @@ class DistillationData:
         return numbers.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else numbers
 
     def loss(self, parser: Parser, words: npt.NDArray[np.int64]) -> Tensor:
-        numbers, widest = self.on_device(words), int(self.lengths[words].max())
-        batch = self.table.take(numbers, widest)
+        numbers, lengths = self.on_device(words), self.lengths[words]
+        widest = int(lengths.max())
+        batch = self.table.take(numbers, widest, int(lengths.sum()))
         depths_WS = self.depths_NS[:, : widest - 1].index_select(0, numbers)
         weights_W = self.weights_N.index_select(0, numbers)
         return parser_loss(parser(batch), depths_WS, batch.lengths_W, weights_W)

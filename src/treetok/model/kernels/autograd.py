@@ -78,12 +78,7 @@ class Inside(torch.autograd.Function):
             x_NTD[:, 2].view(*shape, d).copy_(morphemes[cells, None])
             out_NTD = stack.forward(at)
             score_N[at] = out_NTD[:, 2] @ score_weight_D + score_bias
-            combine_candidates(
-                out_NTD,
-                score_N[at].view(shape),
-                weight_N[at].view(shape),
-                table[shifted(cells, len(characters))],
-            )
+            combine_candidates(out_NTD, score_N[at], weight_N[at], table[shifted(cells, len(characters))])
         ctx.plan, ctx.stack, ctx.level_pairs, ctx.level_cells = plan, stack, level_pairs, level_cells
         ctx.save_for_backward(weight_N, score_weight_D)
         ctx.mark_non_differentiable(weight_N, score_N)
@@ -108,10 +103,10 @@ class Inside(torch.autograd.Function):
             d_out_NTD = torch.empty_like(out_NTD)
             combine_candidates_backward(
                 out_NTD,
-                weight_N[at].view(shape),
+                weight_N[at],
                 d_table[shifted(cells, characters)],
                 score_weight_D,
-                d_score_N[at].view(shape),
+                d_score_N[at],
                 d_out_NTD,
             )
             d_x_NTD = stack.backward(at, d_out_NTD)
@@ -143,8 +138,8 @@ class Outside(torch.autograd.Function):
     ) -> Tensor:
         levels = plan.outside_levels
         words, d = roots_WD.shape
-        level_pairs = level_slices([level.parent_CP.numel() for level in levels])
-        level_cells = level_slices([len(level.parent_CP) for level in levels])
+        level_pairs = level_slices([len(level.parent_N) for level in levels])
+        level_cells = level_slices([level.cells for level in levels])
         pairs = level_pairs[-1].stop
         factors = FactorWeights(*weights[:4]), FactorWeights(*weights[4:8])
         table = torch.empty((words + level_cells[-1].stop, d), dtype=inside.dtype, device=inside.device)
@@ -152,17 +147,13 @@ class Outside(torch.autograd.Function):
         stack = EncoderStack(from_tensors(weights[8:]), heads, pairs, 2, inside)
         score_N, weight_N = torch.empty((2, pairs), dtype=torch.float32, device=inside.device)
         for level, at, cells in zip(levels, level_pairs, level_cells, strict=True):
-            shape = level.parent_CP.shape
             x_NTD = stack.x_NTD[0][at]
-            take_rows(table, level.parent_CP, x_NTD, 0)
-            take_rows(inside, level.sibling_CP, x_NTD, 1, sides, level.side_CP)
+            take_rows(table, level.parent_N, x_NTD, 0)
+            take_rows(inside, level.sibling_N, x_NTD, 1, sides, level.side_N)
             out_NTD = stack.forward(at)
             outside_score(out_NTD, *factors, score_N[at])
-            if level.exists_CP is not None:
-                # Padding gets the weight 0, and by that no gradient.
-                score_N[at].view(shape).masked_fill_(~level.exists_CP, -torch.inf)
             combine_candidates(
-                out_NTD, score_N[at].view(shape), weight_N[at].view(shape), table[shifted(cells, words)]
+                out_NTD, score_N[at], weight_N[at], table[shifted(cells, words)], level.pairs_of_cells
             )
         ctx.plan, ctx.stack, ctx.level_pairs, ctx.level_cells = plan, stack, level_pairs, level_cells
         ctx.factors, ctx.inside_rows = factors, len(inside)
@@ -188,25 +179,25 @@ class Outside(torch.autograd.Function):
         stack.prepare_backward(ctx.level_pairs)
         levels = zip(plan.outside_levels, ctx.level_pairs, ctx.level_cells, strict=True)
         for level, at, cells in reversed(list(levels)):
-            shape = level.parent_CP.shape
             out_NTD = stack.x_NTD[-1][at]
             d_out_NTD = torch.empty_like(out_NTD)
             combine_candidates_backward(
                 out_NTD,
-                weight_N[at].view(shape),
+                weight_N[at],
                 d_table[shifted(cells, words)],
                 # A placeholder: the score does not come from a third token.
                 parent.hidden_bias_D,
-                d_score_N[at].view(shape),
+                d_score_N[at],
                 d_out_NTD,
+                level.pairs_of_cells,
             )
             outside_score_backward(
                 out_NTD, d_score_N[at], parent, sibling, d_out_NTD, of_parent.part(at), of_sibling.part(at)
             )
             d_x_NTD = stack.backward(at, d_out_NTD)
-            add_rows(d_x_NTD, level.parent_CP, d_table, 0)
-            add_rows(d_x_NTD, level.sibling_CP, d_inside, 1)
-            is_left_N = level.side_CP.reshape(-1).to(dtype)
+            add_rows(d_x_NTD, level.parent_N, d_table, 0)
+            add_rows(d_x_NTD, level.sibling_N, d_inside, 1)
+            is_left_N = level.side_N.to(dtype)
             d_sides += torch.stack((1 - is_left_N, is_left_N)) @ d_x_NTD[:, 1]
         return (
             None,

@@ -2,7 +2,7 @@
 
 General attention kernels are made for long sequences; of words they would compute padding most of the time.
 
-Shapes: W words of up to L letters, A heads of E dimensions each, D = A E, F = 3 D.
+Shapes: W words, M letters of all words, one word after the other, A heads of E dimensions each, D = A E, F = 3 D.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from treetok.model.network.parser import LetterRows
+
 # The smallest tile of a matrix product.
 FEWEST_ROWS = 16
 
 
 @triton.jit
-def _tile(base, word, head, what: tl.constexpr, length, L, D: tl.constexpr, E: tl.constexpr, BL: tl.constexpr):
+def _tile(base, first, head, what: tl.constexpr, length, D: tl.constexpr, E: tl.constexpr, BL: tl.constexpr):
     """Queries (what = 0), keys (1) or values (2) of a word: a tile, its offsets, and which entries exist."""
     row = tl.arange(0, BL)
-    at = (word * L + row)[:, None] * (3 * D) + what * D + head * E + tl.arange(0, E)[None, :]
+    at = (first + row)[:, None] * (3 * D) + what * D + head * E + tl.arange(0, E)[None, :]
     mask = (row < length)[:, None]
     return tl.load(base + at, mask=mask, other=0.0), at, mask
 
@@ -35,36 +37,33 @@ def _weights(q, k, length, scale, BL: tl.constexpr):
     return weights / tl.sum(weights, 1)[:, None]
 
 
-@triton.jit(do_not_specialize=["L"])
-def _attend(qkv, lengths, mixed, L, scale, A: tl.constexpr, E: tl.constexpr, BL: tl.constexpr):
-    word = (tl.program_id(0) // A).to(tl.int64)
-    head = tl.program_id(0) % A
-    length = tl.load(lengths + word)
+@triton.jit
+def _attend(qkv, firsts, lengths, mixed, scale, A: tl.constexpr, E: tl.constexpr, BL: tl.constexpr):
+    word, head = tl.program_id(0) // A, tl.program_id(0) % A
+    first, length = tl.load(firsts + word), tl.load(lengths + word)
     D: tl.constexpr = A * E
-    q, _, mask = _tile(qkv, word, head, 0, length, L, D, E, BL)
-    k, _, _ = _tile(qkv, word, head, 1, length, L, D, E, BL)
-    v, _, _ = _tile(qkv, word, head, 2, length, L, D, E, BL)
+    q, _, mask = _tile(qkv, first, head, 0, length, D, E, BL)
+    k, _, _ = _tile(qkv, first, head, 1, length, D, E, BL)
+    v, _, _ = _tile(qkv, first, head, 2, length, D, E, BL)
     weights = _weights(q, k, length, scale, BL).to(v.dtype)
     out = tl.dot(weights, v, input_precision="ieee")
-    row = tl.arange(0, BL)
-    at = (word * L + row)[:, None] * D + head * E + tl.arange(0, E)[None, :]
-    # Padding gets zeros: nothing uses them, but they must be numbers.
-    tl.store(mixed + at, tl.where(mask, out, 0.0).to(mixed.dtype.element_ty), mask=(row < L)[:, None])
+    at = (first + tl.arange(0, BL))[:, None] * D + head * E + tl.arange(0, E)[None, :]
+    tl.store(mixed + at, out.to(mixed.dtype.element_ty), mask=mask)
 
 
-@triton.jit(do_not_specialize=["L"])
-def _attend_backward(qkv, lengths, d_mixed, d_qkv, L, scale, A: tl.constexpr, E: tl.constexpr, BL: tl.constexpr):
-    word = (tl.program_id(0) // A).to(tl.int64)
-    head = tl.program_id(0) % A
-    length = tl.load(lengths + word)
+@triton.jit
+def _attend_backward(
+    qkv, firsts, lengths, d_mixed, d_qkv, scale, A: tl.constexpr, E: tl.constexpr, BL: tl.constexpr
+):
+    word, head = tl.program_id(0) // A, tl.program_id(0) % A
+    first, length = tl.load(firsts + word), tl.load(lengths + word)
     D: tl.constexpr = A * E
     dtype = qkv.dtype.element_ty
-    q, at_q, mask = _tile(qkv, word, head, 0, length, L, D, E, BL)
-    k, at_k, _ = _tile(qkv, word, head, 1, length, L, D, E, BL)
-    v, at_v, _ = _tile(qkv, word, head, 2, length, L, D, E, BL)
+    q, at_q, mask = _tile(qkv, first, head, 0, length, D, E, BL)
+    k, at_k, _ = _tile(qkv, first, head, 1, length, D, E, BL)
+    v, at_v, _ = _tile(qkv, first, head, 2, length, D, E, BL)
     weights = _weights(q, k, length, scale, BL)
-    row = tl.arange(0, BL)
-    at = (word * L + row)[:, None] * D + head * E + tl.arange(0, E)[None, :]
+    at = (first + tl.arange(0, BL))[:, None] * D + head * E + tl.arange(0, E)[None, :]
     d_out = tl.load(d_mixed + at, mask=mask, other=0.0).to(dtype)
     d_v = tl.dot(tl.trans(weights.to(dtype)), d_out, input_precision="ieee")
     d_weights = tl.dot(d_out, tl.trans(v), input_precision="ieee")
@@ -72,51 +71,53 @@ def _attend_backward(qkv, lengths, d_mixed, d_qkv, L, scale, A: tl.constexpr, E:
     d_scores = d_scores.to(dtype)
     d_q = tl.dot(d_scores, k, input_precision="ieee")
     d_k = tl.dot(tl.trans(d_scores), q, input_precision="ieee")
-    exists = (row < L)[:, None]
-    tl.store(d_qkv + at_q, tl.where(mask, d_q, 0.0).to(dtype), mask=exists)
-    tl.store(d_qkv + at_k, tl.where(mask, d_k, 0.0).to(dtype), mask=exists)
-    tl.store(d_qkv + at_v, tl.where(mask, d_v, 0.0).to(dtype), mask=exists)
+    tl.store(d_qkv + at_q, d_q.to(dtype), mask=mask)
+    tl.store(d_qkv + at_k, d_k.to(dtype), mask=mask)
+    tl.store(d_qkv + at_v, d_v.to(dtype), mask=mask)
 
 
 class WordAttention(torch.autograd.Function):
-    """Inputs: the projections of all letters, [W, L, F], and the lengths of words. Output: the mixed values, 0 for
-    padding, [W, L, D]."""
+    """Inputs: the projections of all letters, [M, F], the first letter of every word and its length, and the
+    length of the longest. Output: the mixed values, [M, D]."""
 
     @staticmethod
-    def forward(ctx: Any, qkv_WLF: Tensor, lengths_W: Tensor, heads: int) -> Tensor:
-        w, length, f = qkv_WLF.shape
-        mixed_WLD = qkv_WLF.new_empty((w, length, f // 3))
-        ctx.save_for_backward(qkv_WLF, lengths_W)
-        ctx.heads = heads
-        _attend[(w * heads,)](qkv_WLF, lengths_W, mixed_WLD, *sizes(qkv_WLF, heads), **tiles(qkv_WLF, heads))
-        return mixed_WLD
+    def forward(ctx: Any, qkv_MF: Tensor, first_W: Tensor, lengths_W: Tensor, longest: int, heads: int) -> Tensor:
+        letters, f = qkv_MF.shape
+        mixed_MD = qkv_MF.new_empty((letters, f // 3))
+        ctx.save_for_backward(qkv_MF, first_W, lengths_W)
+        ctx.longest, ctx.heads = longest, heads
+        _attend[(len(lengths_W) * heads,)](
+            qkv_MF, first_W, lengths_W, mixed_MD, scale(f, heads), **tiles(f, heads, longest)
+        )
+        return mixed_MD
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        qkv_WLF, lengths_W = ctx.saved_tensors
-        d_qkv_WLF = torch.empty_like(qkv_WLF)
-        _attend_backward[(len(qkv_WLF) * ctx.heads,)](
-            qkv_WLF,
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None]:
+        qkv_MF, first_W, lengths_W = ctx.saved_tensors
+        d_qkv_MF = torch.empty_like(qkv_MF)
+        f = qkv_MF.shape[1]
+        _attend_backward[(len(lengths_W) * ctx.heads,)](
+            qkv_MF,
+            first_W,
             lengths_W,
             gradients[0].contiguous(),
-            d_qkv_WLF,
-            *sizes(qkv_WLF, ctx.heads),
-            **tiles(qkv_WLF, ctx.heads),
+            d_qkv_MF,
+            scale(f, ctx.heads),
+            **tiles(f, ctx.heads, ctx.longest),
         )
-        return d_qkv_WLF, None, None
+        return d_qkv_MF, None, None, None, None
 
 
-def sizes(qkv_WLF: Tensor, heads: int) -> tuple[int, float]:
-    _, length, f = qkv_WLF.shape
-    return length, (f // 3 // heads) ** -0.5
+def scale(f: int, heads: int) -> float:
+    """Of the products of queries and keys."""
+    return float((f // 3 // heads) ** -0.5)
 
 
-def tiles(qkv_WLF: Tensor, heads: int) -> dict[str, int]:
-    _, length, f = qkv_WLF.shape
-    rows = max(triton.next_power_of_2(length), FEWEST_ROWS)
+def tiles(f: int, heads: int, longest: int) -> dict[str, int]:
+    rows = max(triton.next_power_of_2(longest), FEWEST_ROWS)
     return {"A": heads, "E": f // 3 // heads, "BL": rows, "num_warps": 1}
 
 
-def word_attention(qkv_WLF: Tensor, lengths_W: Tensor, heads: int) -> Tensor:
-    mixed_WLD: Tensor = WordAttention.apply(qkv_WLF.contiguous(), lengths_W, heads)
-    return mixed_WLD
+def word_attention(qkv_MF: Tensor, rows: LetterRows, heads: int) -> Tensor:
+    mixed_MD: Tensor = WordAttention.apply(qkv_MF.contiguous(), rows.first_W, rows.lengths_W, rows.longest, heads)
+    return mixed_MD

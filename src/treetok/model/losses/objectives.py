@@ -120,7 +120,7 @@ class TreeLearner(nn.Module):
     def _parser_loss(self, plan: ChartPlan, inside: InsideResult, weight_W: Tensor) -> Tensor:
         """The parser learns the best trees of the charts; the composition model gets no gradient from that."""
         assert self.parser is not None and self.letters is not None and isinstance(plan, PrunedPlan)
-        scores_WS = self.parser(self.letters.take(plan.word_ids, plan.longest))
+        scores_WS = self.parser(self.letters.take(plan.word_ids, plan.longest, plan.letters))
         depths_WS = best_tree_depths(plan, inside)
         loss = parser_loss(scores_WS, depths_WS, plan.lengths_W, weight_W)
         weight = (weight_W * (plan.lengths_W - 1)).sum()

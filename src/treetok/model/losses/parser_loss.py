@@ -26,10 +26,11 @@ def splits_of_spans(depths_WS: Tensor, lengths_W: Tensor) -> Tensor:
     # Padding is above every root, so that no span extends into it.
     depths_WS = depths_WS.masked_fill(~exists_WS, -1)
     above = torch.iinfo(depths_WS.dtype).max if not depths_WS.is_floating_point() else torch.inf
-    to_the_right_SS = at_S.unsqueeze(1) <= at_S
-    # [p, q] is the highest split from p to q for p <= q; the other half is its mirror image.
-    highest_WSS = depths_WS.unsqueeze(1).masked_fill(~to_the_right_SS, above).cummin(-1).values
-    highest_WSS = torch.minimum(highest_WSS, highest_WSS.transpose(1, 2))
+    is_before_S1S = at_S[:, None, None] < at_S
+    # [q, word, p] is the highest split from p to q for p <= q; the other half is its mirror image. A GPU scans the
+    # first dimension ten times as fast as the last.
+    highest_SWS = depths_WS.t().unsqueeze(2).masked_fill(is_before_S1S, above).cummin(0).values
+    highest_WSS = torch.minimum(highest_SWS.permute(1, 2, 0), highest_SWS.permute(1, 0, 2))
     return (highest_WSS >= depths_WS.unsqueeze(2)) & exists_WS.unsqueeze(2)
 
 

@@ -1,7 +1,7 @@
 """The composition model: f_alpha for the inside pass (eq. 1), f_beta for the outside pass (appendix).
 
 Shapes: N pairs, D dimensions, T tokens of one small encoder (3 inside, 2 outside), H heads; C cells of a level,
-K splits of each, P parents of each.
+K splits of each.
 """
 
 from __future__ import annotations
@@ -124,22 +124,3 @@ class CompositionModel(nn.Module):
         score_CK = precise(score_N.view(cells, splits))
         weight_CK = score_CK.softmax(-1)
         return score_CK, weight_CK, weighted_sum(weight_CK, vector_ND)
-
-    def outside_level(
-        self,
-        table: Tensor,
-        inside: Tensor,
-        parent_CP: Tensor,
-        sibling_CP: Tensor,
-        side_CP: Tensor,
-        exists_CP: Tensor | None,
-    ) -> Tensor:
-        """One level of the outside pass: the vectors of C cells."""
-        cells, parents = parent_CP.shape
-        parent_ND = take_rows(table, parent_CP.reshape(-1))
-        sibling_ND = take_rows(inside, sibling_CP.reshape(-1))
-        score_N, vector_ND = self.outside(parent_ND, sibling_ND, side_CP.reshape(-1))
-        score_CP = precise(score_N.view(cells, parents))
-        if exists_CP is not None:
-            score_CP = score_CP.masked_fill(~exists_CP, -torch.inf)
-        return weighted_sum(score_CP.softmax(-1), vector_ND)

@@ -1,6 +1,7 @@
 """The lightweight parser: letters of a word to a score for each of its splits (appendix of the paper).
 
-Shapes: N words of a table, W words of a batch, L letters, S = L - 1 splits, K lengths of morphemes, D dimensions.
+Shapes: N words of a table, W words of a batch, L letters, S = L - 1 splits, M letters of all words, K lengths of
+morphemes, D dimensions.
 """
 
 from __future__ import annotations
@@ -47,11 +48,33 @@ class ParserConfig:
 @dataclass(frozen=True)
 class ParserInput:
     """The ids of letters (0 is padding), and for every letter the morphemes that start there: one embedding row
-    for each length from 2 on, 0 where there is none."""
+    for each length from 2 on, 0 where there is none. `letters` is the number of all letters, if it is known."""
 
     letters_WL: Tensor
     begin_WLK: Tensor
     lengths_W: Tensor
+    letters: int | None = None
+
+
+@dataclass(frozen=True)
+class LetterRows:
+    """The letters of words, one word after the other, without padding."""
+
+    first_W: Tensor
+    lengths_W: Tensor
+    longest: int
+    word_M: Tensor
+    place_M: Tensor
+
+    @classmethod
+    def of(cls, words: ParserInput) -> LetterRows:
+        lengths_W = words.lengths_W
+        # A GPU that is asked for the number has to finish its work first.
+        letters = int(lengths_W.sum()) if words.letters is None else words.letters
+        first_W = torch.cumsum(lengths_W, 0) - lengths_W
+        words_W, at_M = (torch.arange(n, device=lengths_W.device) for n in (len(lengths_W), letters))
+        word_M = torch.repeat_interleave(words_W, lengths_W, output_size=letters)
+        return cls(first_W, lengths_W, words.letters_WL.shape[1], word_M, at_M - first_W[word_M])
 
 
 class ParserTable:
@@ -79,14 +102,15 @@ class ParserTable:
         self.begin_NLK = torch.from_numpy(begin).view(len(words), self.widest, begin.shape[1]).to(device)
         self.lengths_N = torch.from_numpy(lengths).to(device)
 
-    def take(self, word_ids: Tensor, widest: int | None = None) -> ParserInput:
+    def take(self, word_ids: Tensor, widest: int | None = None, letters: int | None = None) -> ParserInput:
         """The input of some words, padded to `widest` letters (default: the longest word of the table), which none
-        of them may exceed."""
+        of them may exceed; they have `letters` in all, if that is known."""
         columns = self.widest if widest is None else widest
         return ParserInput(
             self.letters_NL[:, :columns].index_select(0, word_ids),
             self.begin_NLK[:, :columns].index_select(0, word_ids),
             self.lengths_N.index_select(0, word_ids),
+            letters,
         )
 
 
@@ -124,12 +148,13 @@ def sums_of_morphemes(begin_WLK: Tensor, begin: Tensor, end: Tensor, inside: Ten
 class ParserOperations:
     """The expensive operations of the parser: plain PyTorch for any device, or fused GPU kernels.
 
-    attention: takes projections, lengths and the number of heads; None is PyTorch's.
+    attention: takes the projections of the letters of all words, which letters these are, and the number of heads;
+        None is PyTorch's, with padding.
     precision: that of activations; None is that of the parameters.
     """
 
     sums_of_morphemes: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = sums_of_morphemes
-    attention: Callable[[Tensor, Tensor, int], Tensor] | None = None
+    attention: Callable[[Tensor, LetterRows, int], Tensor] | None = None
     precision: torch.dtype | None = None
 
 
@@ -165,6 +190,9 @@ class Parser(nn.Module):
         self.pair_score = nn.Linear(config.hidden, 1)
 
     def forward(self, words: ParserInput) -> Tensor:
+        operations = self.operations if self.training else PLAIN
+        if operations.attention is not None:
+            return self._without_padding(words, operations, operations.attention)
         letters_WL, lengths_W = words.letters_WL, words.lengths_W
         w, length = letters_WL.shape
         at_L = torch.arange(length, device=letters_WL.device)
@@ -175,7 +203,6 @@ class Parser(nn.Module):
             + self.place_from_start.index_select(0, at_L.clamp(max=max_position))
             + F.embedding(from_end_WL.clamp(0, max_position), self.place_from_end)
         )
-        operations = self.operations if self.training else PLAIN
         if len(self.begin):
             x_WLD = x_WLD + operations.sums_of_morphemes(words.begin_WLK, self.begin, self.end, self.inside)
         if operations.precision is not None:
@@ -184,14 +211,43 @@ class Parser(nn.Module):
         # Masks padding as keys only: the states of padding are computed and never used.
         bias_W11L = torch.zeros_like(from_end_WL, dtype=x_WLD.dtype).masked_fill(from_end_WL < 0, -torch.inf)
         bias_W11L = bias_W11L.view(w, 1, 1, length)
-        fused = operations.attention
-        attention = None if fused is None else lambda qkv, heads: fused(qkv, lengths_W, heads)
         for layer in self.layers:
-            x_WLD = layer(x_WLD, bias_W11L, attention)
+            x_WLD = layer(x_WLD, bias_W11L)
         x_WLD = layer_norm(self.last_norm, x_WLD)
-        pair_WSD = torch.cat((x_WLD[:, :-1], x_WLD[:, 1:]), -1)
-        hidden_WSD = gelu(linear(self.pair_hidden, pair_WSD))
-        return linear(self.pair_score, hidden_WSD).squeeze(-1)
+        return self._scores_of_pairs(x_WLD[:, :-1], x_WLD[:, 1:])
+
+    def _without_padding(
+        self,
+        words: ParserInput,
+        operations: ParserOperations,
+        attention: Callable[[Tensor, LetterRows, int], Tensor],
+    ) -> Tensor:
+        """The same scores. Most words are far shorter than the longest: two thirds of the letters are padding."""
+        rows = LetterRows.of(words)
+        max_position = self.config.max_position - 1
+        from_end_M = rows.lengths_W[rows.word_M] - 1 - rows.place_M
+        x_MD = (
+            F.embedding(words.letters_WL[rows.word_M, rows.place_M], self.letter)
+            + F.embedding(rows.place_M.clamp(max=max_position), self.place_from_start)
+            + F.embedding(from_end_M.clamp(max=max_position), self.place_from_end)
+        )
+        if len(self.begin):
+            sums_WLD = operations.sums_of_morphemes(words.begin_WLK, self.begin, self.end, self.inside)
+            x_MD = x_MD + sums_WLD[rows.word_M, rows.place_M]
+        if operations.precision is not None:
+            x_MD = x_MD.to(operations.precision)
+        x_MD = F.dropout(x_MD, self.dropout, self.training)
+        for layer in self.layers:
+            x_MD = layer(x_MD, attention=lambda qkv_MF, heads: attention(qkv_MF, rows, heads))
+        x_MD = layer_norm(self.last_norm, x_MD)
+        # The pairs of a word lie where its letters do; that of its last letter and the next word's is not used.
+        score_M = F.pad(self._scores_of_pairs(x_MD[:-1], x_MD[1:]), (0, 1))
+        at_WS = rows.first_W[:, None] + torch.arange(rows.longest - 1, device=score_M.device)
+        return score_M.index_select(0, at_WS.clamp(max=len(score_M) - 1).view(-1)).view(at_WS.shape)
+
+    def _scores_of_pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        hidden = gelu(linear(self.pair_hidden, torch.cat((left, right), -1)))
+        return linear(self.pair_score, hidden).squeeze(-1)
 
 
 def sum_embeddings(rows_WLK: Tensor, table: Tensor) -> Tensor:

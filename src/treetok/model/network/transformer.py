@@ -46,7 +46,7 @@ class TransformerBlock(nn.Module):
         attention: Callable[[Tensor, int], Tensor] | None = None,
     ) -> Tensor:
         """`attention_bias` is added to the attention logits. `attention` replaces PyTorch's: it takes the
-        projections [B, T, 3 D] and the number of heads, and returns the mixed values [B, T, D]."""
+        projections [..., 3 D] and the number of heads, and returns the mixed values [..., D]."""
         qkv = linear(self.qkv, layer_norm(self.norm_before_attention, x_BTD))
         mixed_BTD = self._attend(qkv, attention_bias) if attention is None else attention(qkv, self.heads)
         x_BTD = x_BTD + F.dropout(linear(self.attended, mixed_BTD), self.dropout, self.training)
