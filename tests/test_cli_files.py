@@ -105,7 +105,7 @@ def test_files_that_are_not_of_ids(tmp_path, capsys):
         "text.npy": (b"no array", "text.npy is not a .npy file of ids: the magic string is not correct"),
         "empty.npy": (b"", "empty.npy is not a .npy file of ids"),
         "archive.npy": (archive.getvalue(), "archive.npy is not a .npy file of ids"),
-        "objects.npy": (objects.getvalue(), "objects.npy is not a .npy file of ids: .*Python objects"),
+        "objects.npy": (objects.getvalue(), "objects.npy is not a .npy file of ids: it has values of type object"),
     }
     for name, (content, message) in cases.items():
         (tmp_path / name).write_bytes(content)
@@ -115,7 +115,7 @@ def test_files_that_are_not_of_ids(tmp_path, capsys):
         assert re.search(message, errors) and "allow_pickle" not in errors, errors
     np.save(tmp_path / "square.npy", np.zeros((2, 2)))
     assert main(["decode", "--model", "en", str(tmp_path / "square.npy")]) == 1
-    assert "it has float64 numbers of shape (2, 2)" in capsys.readouterr().err
+    assert "it has values of type float64 and shape (2, 2)" in capsys.readouterr().err
     (tmp_path / "empty.bin").write_bytes(b"")
     assert main(["decode", "--model", "en", str(tmp_path / "empty.bin")]) == 0
     assert capsys.readouterr() == ("", "")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
-from treetok.encode_files import blocks_of_words
+from treetok.corpus.blocks import blocks_of_words
 from treetok.text import profile_named
 
 END = "<|endoftext|>"
@@ -148,7 +148,7 @@ def test_blocks_do_not_change_ids(tokenizer, tmp_path, monkeypatch, sample_text,
     monkeypatch.setattr("treetok.corpus.reading.BLOCK_BYTES", size)
     monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 3 * size)
     blocks = [text.encode()[at : at + size] for at in range(0, len(text.encode()), size)]
-    assert b"".join(block for _, block in blocks_of_words(iter(blocks))) == text.encode()
+    assert b"".join(block for _, block in blocks_of_words(iter(blocks), 3 * size)) == text.encode()
     tokenizer.encode_files(path, tmp_path / "ids.bin", progress=False)
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == tokenizer.encode(text)
 
@@ -244,14 +244,13 @@ def test_links_are_followed(tokenizer, tmp_path):
     assert np.load(tmp_path / "real.NPY").tolist() == tokenizer.encode("fine")
 
 
-def test_text_without_ascii_is_cut_too(monkeypatch):
+def test_text_without_ascii_is_cut_too():
     """At line feeds, never inside a run of whitespace, whatever the blocks are."""
-    monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 40)
     text = "東京は一つである。\n" * 30 + "x\u3000\n\u3000 \u2003\n y\x85\n" * 20
     for size in (5, 7, 16):
         encoded = text.encode()
         given = (encoded[at : at + size] for at in range(0, len(encoded), size))
-        blocks = [block for _, block in blocks_of_words(given)]
+        blocks = [block for _, block in blocks_of_words(given, 40)]
         assert b"".join(blocks) == encoded and len(blocks) > 3
         split = profile_named("lossless").split
         assert [word for block in blocks for word in split(block.decode())] == split(text)

@@ -1,0 +1,53 @@
+"""Open files to read. Errors name the file, also that it has changed in the meantime."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from treetok.errors import TreetokError
+
+
+@contextlib.contextmanager
+def reading_errors(name: object) -> Iterator[None]:
+    """Turn errors of files into errors that name the file."""
+    try:
+        yield
+    except IsADirectoryError:
+        raise TreetokError(f"{name} is a directory, not a text file") from None
+    except FileNotFoundError:
+        raise TreetokError(f"no such file: {name}") from None
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise TreetokError(f"{name} is damaged or does not match its file extension: {error}") from None
+    except OSError as error:
+        raise TreetokError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read to its end. What is written meanwhile, as to a log, would be read in part."""
+    with reading_errors(path), path.open("rb") as file:
+        before = os.fstat(file.fileno())
+        yield file
+        if stat.S_ISREG(before.st_mode) and not is_same(before, path):
+            raise TreetokError(f"{path} changed while it was read: read a copy of a file that is still written to")
+
+
+def is_same(before: os.stat_result, path: Path) -> bool:
+    try:
+        after = path.stat()
+    except FileNotFoundError:
+        return False
+    return (before.st_ino, before.st_dev, before.st_size, before.st_mtime_ns) == (
+        after.st_ino,
+        after.st_dev,
+        after.st_size,
+        after.st_mtime_ns,
+    )
