@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder, Specials
+from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder, Specials, ids_of_stream
 from treetok.text import check_encodable
 from treetok.text.normalized import normalise, normalise_with_places
 from treetok.tokenizer_state import TokenizerState
@@ -85,7 +85,7 @@ class NormalizingEncoder:
         return self._native.encode_utf8(text, threads)
 
     def encode_stream(self, stream: IO[bytes], threads: int, expected: int = 0) -> npt.NDArray[np.uint32]:
-        return self.encode_utf8(stream.read(), threads)
+        return ids_of_stream(self, stream, threads)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool, separator: str) -> str | None:
         return self._native.decode(ids, skip_special_tokens, separator)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.corpus.blocks import blocks_of_words
 from treetok.sampling import Dropout
 from treetok.text import check_encodable
 from treetok.tokenizer_state import TokenizerState
@@ -17,6 +18,8 @@ from treetok.word_encoder import WordEncoder
 
 # Texts of a batch are encoded together up to this many characters, which bounds memory.
 CHARACTERS_AT_ONCE = 1 << 22
+# Of a stream.
+BYTES_AT_ONCE = 1 << 22
 
 # Special tokens to look for in a text, and their ids.
 Specials = Sequence[tuple[str, int]]
@@ -122,7 +125,7 @@ class ReferenceEncoder:
 
     def encode_stream(self, stream: IO[bytes], threads: int, expected: int = 0) -> npt.NDArray[np.uint32]:
         """The ids of text that is read from a stream. `expected`: an estimate of how many bytes there are."""
-        return self.encode_utf8(stream.read(), threads)
+        return ids_of_stream(self, stream, threads)
 
     def decode(self, ids: Iterable[int], skip_special_tokens: bool, separator: str) -> str:
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
@@ -166,6 +169,14 @@ class ReferenceEncoder:
                     ids += chain.from_iterable(map(known.__getitem__, words))
             encoded.append(ids)
         return encoded
+
+
+def ids_of_stream(encoder: Any, stream: IO[bytes], threads: int) -> npt.NDArray[np.uint32]:
+    """The ids of text that is read and encoded in blocks."""
+    blocks = iter(lambda: stream.read(BYTES_AT_ONCE), b"")
+    return np.concatenate(
+        [encoder.encode_utf8(block, threads) for _, block in blocks_of_words(blocks, BYTES_AT_ONCE)]
+    )
 
 
 def split_at_specials(text: str, specials: Specials | None) -> Iterator[tuple[str, int | None]]:

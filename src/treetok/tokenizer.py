@@ -551,8 +551,8 @@ class TreeTokenizer:
         specials = self.state.special_tokens
         if not isinstance(allowed, Iterable):
             raise TreetokError(f"allowed_special must be 'all' or a list of special tokens, not {allowed!r}")
-        names = set(specials) if allowed == "all" else {allowed} if isinstance(allowed, str) else set(allowed)
+        names = specials if allowed == "all" else [allowed] if isinstance(allowed, str) else list(allowed)
         for name in names:
-            if name not in specials:
+            if not isinstance(name, str) or name not in specials:
                 raise TreetokError(f"{name!r} is not a special token of this tokenizer")
-        return [(name, specials[name]) for name in sorted(names, key=len, reverse=True)]
+        return [(name, specials[name]) for name in sorted(set(names), key=len, reverse=True)]

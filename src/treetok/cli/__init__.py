@@ -16,6 +16,12 @@ from pathlib import Path
 from treetok import TreetokError, TreetokWarning, __version__
 from treetok.cli import count, encode_decode, eval, info, special_tokens, standard_output, train, tree, vocab
 from treetok.cli.help import HelpFormatter, examples, in_terms_of_options
+from treetok.storage.vocab_tsv import escape_character
+
+OUT_OF_MEMORY = (
+    "out of memory: fewer --threads need less, as do training with a smaller --memory-limit, encoding with -o, and"
+    " shorter lines"
+)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -48,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
 
     def complain(message: object) -> None:
-        print(f"treetok: {in_terms_of_options(str(message), options.parser)}", file=sys.stderr)
+        print(f"treetok: {one_line(in_terms_of_options(str(message), options.parser))}", file=sys.stderr)
 
     try:
         with warnings.catch_warnings():
@@ -58,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except TreetokError as error:
         complain(error)
+        return 1
+    except MemoryError:
+        complain(OUT_OF_MEMORY)
         return 1
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does: not an error.
@@ -77,6 +86,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             exit_despite_daft(130)
         return 130
     return 0
+
+
+def one_line(message: str) -> str:
+    r"""Names of files and columns may have line feeds, and characters that terminals obey.
+
+    >>> one_line("no such file: a\nb")
+    'no such file: a\\u000ab'
+    """
+    return "".join(character if character == "\\" else escape_character(character) for character in message)
 
 
 def prepare_streams() -> None:

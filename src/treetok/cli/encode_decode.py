@@ -251,7 +251,7 @@ def write_decoded_lines(tokenizer: TreeTokenizer, names: list[str], skip_special
 
 
 def write_lines(lines: Iterable[tuple[Iterable[str], bool]]) -> None:
-    """Print lines, given in parts, each with whether it ends with a line feed. One without is ended by the next."""
+    """Print lines, given in parts, each with whether it ends with a line feed. One without is ended by another."""
     is_open = False
     for parts, is_ended in lines:
         print("\n" * is_open, end="")

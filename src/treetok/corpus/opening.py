@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from treetok.errors import TreetokError
 
@@ -31,23 +31,23 @@ def reading_errors(name: object) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file to read to its end. What is written meanwhile, as to a log, would be read in part."""
     with reading_errors(path), path.open("rb") as file:
         before = os.fstat(file.fileno())
         yield file
-        if stat.S_ISREG(before.st_mode) and not is_same(before, path):
-            raise TreetokError(f"{path} changed while it was read: read a copy of a file that is still written to")
+        check_unchanged(path, before)
 
 
-def is_same(before: os.stat_result, path: Path) -> bool:
+def check_unchanged(path: Path, before: os.stat_result) -> None:
+    """Raise TreetokError if a regular file is not what it was before."""
     try:
         after = path.stat()
     except FileNotFoundError:
-        return False
-    return (before.st_ino, before.st_dev, before.st_size, before.st_mtime_ns) == (
-        after.st_ino,
-        after.st_dev,
-        after.st_size,
-        after.st_mtime_ns,
-    )
+        after = None
+    if stat.S_ISREG(before.st_mode) and (after is None or identity_of(after) != identity_of(before)):
+        raise TreetokError(f"{path} changed while it was read: read a copy of a file that is still written to")
+
+
+def identity_of(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
