@@ -276,3 +276,68 @@ def test_the_command(lossless, tmp_path, capsysbinary):
     ):
         assert main(["encode", *model, *options]) == 1
         assert message in capsysbinary.readouterr().err
+
+
+def append(path):
+    with path.open("ab") as file:
+        file.write(b" and more")
+
+
+def shorten(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def replace_by_another(path):
+    other = path.with_suffix(".other")
+    other.write_bytes(path.read_bytes())
+    other.replace(path)
+
+
+def overwrite(path):
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"other")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+
+@pytest.mark.parametrize("change", [append, shorten, replace_by_another, overwrite, os.remove])
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl"])
+def test_files_that_change_while_they_are_read(lossless, tmp_path, monkeypatch, change, suffix):
+    monkeypatch.setattr("treetok.corpus.reading.BLOCK_BYTES", 100)
+    path, out = tmp_path / f"text{suffix}", tmp_path / "out.bin"
+    content = "some words\n" * 50 if suffix == ".txt" else '{"text": "some words"}\n' * 50
+    for use in (
+        lambda: lossless.encode_files(path, out, progress=False),
+        lambda: lossless.count_files(path, progress=False),
+        lambda: TreeTokenizer.train([path], 300, "counts", progress=False),
+    ):
+        path.write_text(content)
+        changed = []
+
+        def changing(raw, changed=changed):
+            if not changed:
+                changed.append(change(path))
+            return raw.tell()
+
+        monkeypatch.setattr("treetok.corpus.reading.position_in", changing)
+        with pytest.raises(TreetokError, match=rf"text\{suffix} changed while it was read: read a copy"):
+            use()
+        assert changed
+    assert not out.exists()
+
+
+def test_words_are_counted_without_a_list_of_all(monkeypatch):
+    from treetok.count_files import number_of_words
+
+    for at_once in (1, 2, 3, 100):
+        monkeypatch.setattr("treetok.count_files.SPLIT_AT_ONCE", at_once)
+        for text in ("", " ", "a", "one two\u3000 three\n", "東 \x1f x", " a  b "):
+            assert number_of_words(text) == len(text.split())
+
+
+def test_words_across_cuts_are_counted_once(lossless, tmp_path, monkeypatch):
+    monkeypatch.setattr("treetok.corpus.blocks.LONGEST_UNBROKEN", 10)
+    monkeypatch.setattr("treetok.count_files.COUNTED_AT_ONCE", 10)
+    (tmp_path / "a.txt").write_text("東" * 50 + "\t" + "a" * 50, encoding="utf-8")
+    (counts,) = lossless.count_files(tmp_path / "a.txt", progress=False)
+    assert (counts.words, counts.characters) == (2, 101)

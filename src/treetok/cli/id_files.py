@@ -11,6 +11,7 @@ import numpy as np
 from treetok import TreetokError
 from treetok.corpus.opening import opened
 from treetok.encode_files import checked_dtype
+from treetok.errors import shown
 
 IDS_AT_ONCE = 1 << 16
 # As many as the largest number of 64 bits has.
@@ -47,7 +48,7 @@ def read_ids(name: str, dtype: str | None, vocab_size: int) -> Iterator[list[int
                 raise TreetokError(f"{path} has {read} bytes, which are no whole {kind.name} numbers: see --dtype")
             yield np.frombuffer(block, dtype=kind).tolist()
         if expected is not None and read != expected * kind.itemsize:
-            raise TreetokError(f"{path} has {read // kind.itemsize} ids, but should have {expected}")
+            raise TreetokError(f"{path} has {read // kind.itemsize} ids, not {shown(expected)}, as its head says")
 
 
 def read_head(file: BinaryIO, path: Path) -> tuple[np.dtype[Any], int]:
@@ -57,9 +58,12 @@ def read_head(file: BinaryIO, path: Path) -> tuple[np.dtype[Any], int]:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, kind = read(file)
-    except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError) as error:
+    except Exception as error:
+        # The head is an expression of Python, so reading it can fail in many ways.
         reason = str(error).partition("\n")[0]
         raise TreetokError(f"{path} is not a .npy file of ids: {reason}") from None
     if len(shape) != 1 or kind.kind not in "iu":
-        raise TreetokError(f"{path} is not a .npy file of ids: it has values of type {kind} and shape {shape}")
+        raise TreetokError(
+            f"{path} is not a .npy file of ids: it has values of type {kind} and shape {shown(shape)}"
+        )
     return kind, shape[0]

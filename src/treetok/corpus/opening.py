@@ -33,9 +33,16 @@ def reading_errors(name: object) -> Iterator[None]:
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file to read to its end. What is written meanwhile, as to a log, would be read in part."""
+    if "\0" in str(path):
+        raise TreetokError(f"no such file: {path}")
     with reading_errors(path), path.open("rb") as file:
         before = os.fstat(file.fileno())
-        yield file
+        try:
+            yield file
+        except Exception:
+            # That it changed may be the reason.
+            check_unchanged(path, before)
+            raise
         check_unchanged(path, before)
 
 
