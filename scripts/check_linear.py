@@ -34,6 +34,7 @@ from treetok.text.normalized import normalise
 
 SIZES = (1, 2, 4, 8)
 MOST = 1.5
+GOOD = 1.2
 # The smallest text is so large that the work takes about so many seconds.
 SECONDS, SECONDS_OF_FILES = 0.001, 0.015
 REPEATS = 3
@@ -189,7 +190,7 @@ def with_many_specials() -> TreeTokenizer:
 
 @cache
 def for_transformers() -> Any:
-    """None where transformers is missing."""
+    """The class for transformers; None where transformers is missing."""
     try:
         from transformers import AddedToken
 
@@ -362,8 +363,8 @@ def seconds_of(prepare: Prepare, given: Any) -> float:
     return time.process_time() - start
 
 
-def ratio_to_linear(prepare: Prepare, made: Callable[[int], Any], enough: float) -> float:
-    """The time per character in the largest text, over the least in the others."""
+def ratio_to_linear(prepare: Prepare, made: Callable[[int], Any], enough: float, good: float = GOOD) -> float:
+    """The time per character in the largest text, over the least in the others. It is taken until it is good."""
     size = 1000
     while seconds_of(prepare, made(size)) < enough and size < 1 << 23:
         size *= 2
@@ -375,7 +376,7 @@ def ratio_to_linear(prepare: Prepare, made: Callable[[int], Any], enough: float)
             best = [min(least, seconds_of(prepare, each)) for least, each in zip(best, given, strict=True)]
         each_unit = [seconds / times for seconds, times in zip(best, SIZES, strict=True)]
         ratio = each_unit[-1] / min(each_unit[:-1])
-        if ratio < MOST * 0.8:
+        if ratio < good:
             break
     return ratio
 

@@ -389,7 +389,9 @@ class TreeTokenizer:
         threads: int | None = None,
         progress: bool | Callable[[str, int, int | None], object] = True,
     ) -> int:
-        """Encode files into one file of ids, and return how many there are. Memory does not grow with the files.
+        """Encode files into one file of ids, and return how many there are. Memory does not grow with the files: a
+        row may have 64 MiB, and plain text that has no space or line feed behind a word for 16 MiB is cut there. A
+        file that changes while it is read is an error.
 
         files: paths of plain text, JSON Lines or Parquet (`text_column`), compressed or not.
         output: `.npy` (numpy.load, also with mmap_mode="r"); any other name gets plain little-endian numbers, as

@@ -57,9 +57,9 @@ def add_commands(commands: Any) -> None:
         "encode",
         help="encode text as ids or tokens, line by line",
         description="Encode UTF-8 text: one line in, one line of ids (or tokens) out, the last without a line feed"
-        " if it has none in the input. With -o, write all ids to one file instead, for training language models."
-        " Files may be compressed (.gz, .xz, .bz2, .zst), and .jsonl or .parquet: then each row is a text. Special"
-        " tokens in the input are treated as ordinary text.",
+        " if it has none in the input; a line may have 64 MiB. With -o, write all ids to one file instead, for"
+        " training language models. Files may be compressed (.gz, .xz, .bz2, .zst), and .jsonl or .parquet: then"
+        " each row is a text. Special tokens in the input are treated as ordinary text.",
         epilog=examples(
             "echo 'Windsurfers tricycled.' | treetok encode --model en --tokens",
             "treetok encode notes.txt --model en > notes.ids",
