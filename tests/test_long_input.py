@@ -1,4 +1,4 @@
-"""Pathological input: the work is linear in the length of the text (`scripts/check_linear.py`: more kinds of it)."""
+"""Pathological input: work is linear in the length of the text (`scripts/check_linear.py`: more kinds of it)."""
 
 import importlib.util
 import random
