@@ -183,7 +183,23 @@ def bad_inputs(tmp_path):
     yield ["encode", "--model", tmp_path], "treetok.json is missing"
     yield ["encode", "--model", "en", latin], "latin.txt, line 2: byte 0xe9 is not UTF-8"
     yield ["encode", "--model", "en", tmp_path / "missing"], "no such file"
-    yield ["decode", "--model", "en", good], "good.txt, line 1: not a line of ids"
+    yield ["decode", "--model", "en", good], "good.txt, line 1: not a line of ids: 'walkers'"
+    for number, (line, message) in enumerate(
+        (
+            (b"9" * 5000, "a number of 5000 digits is not the id of a token"),
+            (b"-1", "not a line of ids: '-1'"),
+            (b"+1", "not a line of ids: '+1'"),
+            (b"1_0", "not a line of ids: '_0'"),
+            ("١".encode(), "not a line of ids: '١'"),
+            (b"1\0\x1b[1m", r"not a line of ids: '\x00\x1b[1m'"),
+            (b"99999", "token id 99999 is out of range: ids run from 0 to 32001"),
+        )
+    ):
+        ids = tmp_path / f"ids{number}.txt"
+        ids.write_bytes(b"\n" + line + b"\n")
+        yield ["decode", "--model", "en", ids], f"ids{number}.txt, line 2: {message}"
+    yield ["count", "a\nb", "--model", "en"], r"no such file: a\u000ab"
+    yield ["train", good, *out, "--memory-limit", "9" * 5000], "--memory-limit must be an amount of memory"
     yield ["tree", "", "--model", "en"], "there is no word"
     yield ["tree", "a", "--model", "en", "--svg", tmp_path / "no" / "dir.svg"], "cannot write"
     yield ["info", tmp_path / "nowhere"], "no tokenizer"
@@ -195,13 +211,52 @@ def test_bad_input_is_one_clear_line_and_status_1(tmp_path, capsys):
         assert main([str(argument) for argument in arguments]) == 1, arguments
         output, errors = capsys.readouterr()
         # The lines before the bad one have been encoded.
-        assert output.count("\n") == (1 if "latin" in errors and arguments[0] == "encode" else 0)
+        assert output.count("\n") == (1 if "line 2" in errors and arguments[0] in ("encode", "decode") else 0)
         assert errors.startswith("treetok: ")
         assert errors.count("\n") == 1
         assert message in errors, arguments
         tried += 1
-    assert tried == 28
+    assert tried == 37
     assert not (tmp_path / "out").exists()
+
+
+def test_memory_that_runs_out_is_one_line(monkeypatch, capsys):
+    def load(name):
+        raise MemoryError("std::bad_alloc")
+
+    monkeypatch.setattr(TreeTokenizer, "load", load)
+    for command in (["encode"], ["decode"], ["count", "README.md"], ["tree", "walk"]):
+        assert main([*command, "--model", "en"]) == 1
+        output, errors = capsys.readouterr()
+        assert (
+            output == ""
+            and errors.startswith("treetok: out of memory: fewer --threads")
+            and errors.count("\n") == 1
+        )
+
+
+def test_long_lines_are_refused_with_their_number(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("treetok.corpus.lines.LONGEST_LINE", 100)
+    (tmp_path / "a.txt").write_text("1 2\n" + "1 " * 60)
+    for command in ("encode", "decode"):
+        assert main([command, "--model", "en", str(tmp_path / "a.txt")]) == 1
+        output, errors = capsys.readouterr()
+        assert output.count("\n") == 1 and "a.txt, line 2: the line has more than" in errors
+
+
+def test_lines_of_many_ids(tmp_path, monkeypatch, capsys):
+    """They are written, and read again, in parts."""
+    monkeypatch.setattr(encode_decode, "IDS_AT_ONCE", 3)
+    text = "Windsurfers tricycled.\n\n  naïve 東京\r\nlast line"
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    assert main(["encode", "--model", "en", str(tmp_path / "a.txt")]) == 0
+    ids = capsys.readouterr().out
+    assert ids.split("\n") == [
+        " ".join(map(str, TreeTokenizer.load("en").encode(line))) for line in text.split("\n")
+    ]
+    (tmp_path / "ids.txt").write_text(ids)
+    assert main(["decode", "--model", "en", str(tmp_path / "ids.txt")]) == 0
+    assert capsys.readouterr().out == text
 
 
 def test_ids_out_of_range_name_the_line():

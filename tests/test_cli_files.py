@@ -16,8 +16,9 @@ import pytest
 
 from conftest import SAMPLE_FILES
 from test_cli import run
-from treetok import TreeTokenizer
+from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main, make_parser
+from treetok.cli.id_files import read_ids
 
 TEXT = "Windsurfers tricycled unhappily.\n\nCafé 東京\u3000👍  done"
 
@@ -92,6 +93,25 @@ def test_files_of_ids_are_decoded(files, tmp_path, name, dtype, monkeypatch, cap
     assert capfdbinary.readouterr().out.decode() == TEXT * 4
 
 
+def content_of(ids):
+    file = io.BytesIO()
+    np.save(file, ids)
+    return file.getvalue()
+
+
+def test_a_file_of_ids_that_is_made_shorter_does_not_end_the_process(tmp_path):
+    """As it would if it were mapped into memory."""
+    ids = np.full(1 << 18, 300, dtype=np.uint16)
+    for name, content in (("ids.bin", ids.tobytes()), ("ids.npy", content_of(ids))):
+        path = tmp_path / name
+        path.write_bytes(content)
+        parts = read_ids(str(path), "uint16", 32_000)
+        next(parts)
+        os.truncate(path, 100)
+        with pytest.raises(TreetokError, match=f"{name} (has|changed)"):
+            list(parts)
+
+
 def test_files_that_are_not_of_ids(tmp_path, capsys):
     archive, objects = io.BytesIO(), io.BytesIO()
     np.savez(archive, ids=np.arange(3))
@@ -105,8 +125,15 @@ def test_files_that_are_not_of_ids(tmp_path, capsys):
         "text.npy": (b"no array", "text.npy is not a .npy file of ids: the magic string is not correct"),
         "empty.npy": (b"", "empty.npy is not a .npy file of ids"),
         "archive.npy": (archive.getvalue(), "archive.npy is not a .npy file of ids"),
-        "objects.npy": (objects.getvalue(), "objects.npy is not a .npy file of ids: .*Python objects"),
+        "objects.npy": (objects.getvalue(), "objects.npy is not a .npy file of ids: it has values of type object"),
     }
+    for number, shape in enumerate(
+        ["5", "(-5,)", "(True,)", "(" + "9" * 3000 + ",)", "(" * 3000, "-" * 9000 + "1", "'"]
+    ):
+        head = f"{{'descr': '<u2', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+        content = b"\x93NUMPY\2\0" + len(head).to_bytes(4, "little") + head
+        cases[f"head{number}.npy"] = (content, f"head{number}.npy is not a|has 0 ids, not ")
+    cases["short.npy"] = (content_of(np.arange(5, dtype=np.uint16))[:-2], "short.npy has 4 ids, not 5")
     for name, (content, message) in cases.items():
         (tmp_path / name).write_bytes(content)
         assert main(["decode", "--model", "en", str(tmp_path / name)]) == 1
@@ -115,7 +142,7 @@ def test_files_that_are_not_of_ids(tmp_path, capsys):
         assert re.search(message, errors) and "allow_pickle" not in errors, errors
     np.save(tmp_path / "square.npy", np.zeros((2, 2)))
     assert main(["decode", "--model", "en", str(tmp_path / "square.npy")]) == 1
-    assert "it has float64 numbers of shape (2, 2)" in capsys.readouterr().err
+    assert "it has values of type float64 and shape (2, 2)" in capsys.readouterr().err
     (tmp_path / "empty.bin").write_bytes(b"")
     assert main(["decode", "--model", "en", str(tmp_path / "empty.bin")]) == 0
     assert capsys.readouterr() == ("", "")

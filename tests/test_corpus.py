@@ -4,8 +4,11 @@ import io
 import json
 import lzma
 import os
+import subprocess
+import sys
 import threading
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pyarrow
@@ -16,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treetok import TreetokError
-from treetok.corpus import WordCounter, count_words, reading
+from treetok.corpus import WordCounter, blocks, compression, count_words, lines, reading, rows
 from treetok.progress import Progress
 from treetok.text import PROFILES, VERSIONS, profile_named
 
@@ -52,11 +55,11 @@ def test_plain_text_compressed_or_not(tmp_path, suffix, profile):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 7, 64])
-@pytest.mark.parametrize("longest", [10, 1000])
+@pytest.mark.parametrize("longest", [12, 1000])
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_block_boundaries_do_not_split_words(tmp_path, monkeypatch, block_bytes, longest, profile):
     monkeypatch.setattr(reading, "BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(reading, "LONGEST_UNBROKEN", longest)
+    monkeypatch.setattr(blocks, "LONGEST_UNBROKEN", longest)
     text = "\ufeffein  Weg\n\n\nda ß 東京 über\r\n  x\n"
     path = tmp_path / "corpus.txt"
     path.write_text(text, encoding="utf-8", newline="")
@@ -74,7 +77,7 @@ def test_no_kind_of_whitespace_lets_block_boundaries_change_words(text, block_by
 
 def test_text_without_breaks_is_read_in_bounded_pieces(monkeypatch):
     monkeypatch.setattr(reading, "BLOCK_BYTES", 8)
-    monkeypatch.setattr(reading, "LONGEST_UNBROKEN", 32)
+    monkeypatch.setattr(blocks, "LONGEST_UNBROKEN", 32)
     pieces = list(reading.read_plain(io.BytesIO("東".encode() * 100), Path("x")))
     assert "".join(pieces) == "東" * 100
     assert max(map(len, pieces)) <= 16
@@ -96,7 +99,7 @@ def test_pipes_can_be_read(tmp_path):
 
 
 def test_nothing_but_spaces_is_read_in_bounded_pieces(monkeypatch):
-    monkeypatch.setattr(reading, "LONGEST_UNBROKEN", 1000)
+    monkeypatch.setattr(blocks, "LONGEST_UNBROKEN", 1000)
     monkeypatch.setattr(reading, "BLOCK_BYTES", 100)
     pieces = list(reading.read_plain(io.BytesIO(b" " * 20_000), Path("x")))
     assert "".join(pieces) == " " * 20_000
@@ -236,3 +239,217 @@ def test_the_native_counter_counts_like_plain_python(profile, texts):
     native, plain = counters
     assert native == plain and list(native) == list(plain)
     assert native == dict(sorted(Counter(word for text in texts for word in profile.split(text)).items()))
+
+
+@given(st.text("a東 .\t\n\0\u0301", max_size=80), st.integers(1, 9), st.integers(1, 30), st.integers(4, 40))
+def test_blocks_are_cut_where_words_end_or_at_places_of_the_text_alone(text, size, at_once, longest):
+    """Text that has no end of a word for `longest` bytes is cut at the same places, however it is read."""
+    encoded = text.encode()
+    cuts = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "LONGEST_UNBROKEN", longest)
+        for step, many in ((size, at_once), (7, longest)):
+            parts = [encoded[at : at + step] for at in range(0, len(encoded), step)]
+            found = [block for _, block in blocks.blocks_of_words(parts, min(many, longest))]
+            assert b"".join(found) == encoded and max(map(len, found)) <= longest
+            ends = {sum(map(len, found[:count])) for count in range(1, len(found))}
+            words = {match.end() for match in blocks.END_OF_WORD.finditer(encoded)}
+            cuts.append(ends - words)
+            for block in found:
+                block.decode()
+    assert cuts[0] == cuts[1]
+
+
+def test_lines_have_numbers_whatever_the_blocks():
+    text = b"one\ntwo\n\nthree four\n" * 20
+    for size in (1, 5, 50):
+        parts = [text[at : at + size] for at in range(0, len(text), size)]
+        at = 0
+        for line, block in blocks.blocks_of_words(parts, 10):
+            assert line == 1 + text.count(b"\n", 0, at)
+            at += len(block)
+
+
+class Watched:
+    """A decompressor that remembers how much text it made at once."""
+
+    largest = 0
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def decompress(self, data, max_length):
+        text = self.stream.decompress(data, max_length)
+        Watched.largest = max(Watched.largest, len(text))
+        return text
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".bz2", ".zst"])
+def test_little_is_decompressed_at_once(tmp_path, monkeypatch, suffix):
+    """However well it was compressed; .gz is read by the library, which does the same."""
+    packed = {".xz": lzma.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}[suffix](bytes(1 << 25))
+    monkeypatch.setattr(Watched, "largest", 0)
+    plain = compression.buffered
+    monkeypatch.setattr(compression, "buffered", lambda raw, new: plain(raw, lambda: Watched(new())))
+    with compression.decompress(io.BytesIO(packed), suffix, "x") as stream:
+        size = 0
+        while block := stream.read(1 << 20):
+            assert not any(block[::4096])
+            size += len(block)
+    assert size == 1 << 25 and 0 < Watched.largest <= 9 << 20
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".bz2", ".zst"])
+@given(
+    texts=st.lists(st.binary(max_size=20), max_size=4),
+    sizes=st.lists(st.integers(1, 30), min_size=1, max_size=4),
+    at_once=st.integers(1, 40),
+)
+def test_compressed_streams_in_any_pieces(suffix, texts, sizes, at_once):
+    pack = {".xz": lzma.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}[suffix]
+    packed = b"".join(map(pack, texts or [b""]))
+    found = bytearray()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("COMPRESSED_AT_ONCE", "TEXT_AT_ONCE", "ZSTD_AT_ONCE"):
+            patch.setattr(compression, name, at_once)
+        with compression.decompress(io.BytesIO(packed), suffix, "x") as stream:
+            while block := stream.read(sizes[len(found) % len(sizes)]):
+                found += block
+    assert found == b"".join(texts)
+
+
+def test_what_follows_a_compressed_stream(tmp_path):
+    path = tmp_path / "a.txt.xz"
+    path.write_bytes(lzma.compress(b"walk ") + bytes(100_000) + lzma.compress(b"talk") + bytes(8))
+    assert counted(path) == {"talk": 1, "walk": 1}
+    skippable = b"\x50\x2a\x4d\x18\x04\0\0\0talk"
+    (tmp_path / "a.txt.zst").write_bytes(skippable + zstandard.compress(b"walk") + skippable)
+    assert counted(tmp_path / "a.txt.zst") == {"walk": 1}
+    for suffix, content in (
+        (".xz", lzma.compress(b"walk") + b"junk"),
+        (".bz2", bz2.compress(b"walk") + b"junk"),
+        (".zst", zstandard.compress(b"walk") + b"junk"),
+        (".xz", b""),
+        (".zst", b""),
+        (".xz", lzma.compress(b"walk") + lzma.compress(b"talk " * 99)[:-9]),
+    ):
+        damaged = tmp_path / f"damaged.txt{suffix}"
+        damaged.write_bytes(content)
+        with pytest.raises(TreetokError, match=r"damaged\.txt"):
+            counted(damaged)
+
+
+def test_files_that_need_much_memory_to_be_decompressed_are_refused(tmp_path):
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 28}]
+    (tmp_path / "a.txt.xz").write_bytes(lzma.compress(b"walk", filters=filters))
+    parameters = zstandard.ZstdCompressionParameters(window_log=28)
+    compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    (tmp_path / "a.txt.zst").write_bytes(compressor.compress(b"walk") + compressor.flush())
+    for name in ("a.txt.xz", "a.txt.zst"):
+        with pytest.raises(TreetokError, match=rf"{name} needs more than 128 MiB of memory to be decompressed"):
+            counted(tmp_path / name)
+
+
+def test_long_lines_and_texts_are_refused_with_their_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_LINE", 100)
+    monkeypatch.setattr(rows, "LONGEST_LINE", 100)
+    row = json.dumps({"text": "a" * 80})
+    (tmp_path / "a.jsonl").write_text(f"{row}\n{row}\n" + json.dumps({"text": "a" * 100}))
+    with pytest.raises(TreetokError, match=r"a\.jsonl, line 3: the line has more than"):
+        counted(tmp_path / "a.jsonl")
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a" * 100, None, "a" * 101]}), tmp_path / "a.parquet")
+    with pytest.raises(TreetokError, match=r"a\.parquet, row 2: the text has more than"):
+        counted(tmp_path / "a.parquet")
+
+
+def test_a_text_that_a_parquet_file_has_in_every_row_is_kept_once(tmp_path):
+    """All rows at once would be 8 GB."""
+    texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 4000, pyarrow.int32()), ["walk " * 400_000])
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(
+        pyarrow.table({"text": texts}), path, dictionary_pagesize_limit=1 << 22, store_schema=False
+    )
+    assert path.stat().st_size < 1 << 20
+    assert [len(text) for text in islice(reading.read_texts(path), 3)] == [2_000_000] * 3
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pyarrow.string(),
+        pyarrow.large_string(),
+        pyarrow.string_view(),
+        pyarrow.binary(),
+        pyarrow.large_binary(),
+        pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+        pyarrow.dictionary(pyarrow.int32(), pyarrow.large_string()),
+    ],
+    ids=str,
+)
+def test_kinds_of_columns_with_text(tmp_path, kind):
+    texts = ["walk", None, "talk 東", "walk"]
+    is_bytes = "binary" in str(kind)
+    column = pyarrow.array([text.encode() if text and is_bytes else text for text in texts], kind)
+    pyarrow.parquet.write_table(pyarrow.table({"text": column}), tmp_path / "a.parquet")
+    assert list(reading.read_texts(tmp_path / "a.parquet")) == ["walk", "talk 東", "walk"]
+
+
+def test_columns_that_are_not_text(tmp_path):
+    path = tmp_path / "a.parquet"
+    parts = [None, pyarrow.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pyarrow.py_buffer(b"a\xff\xfe")]
+    invalid = pyarrow.Array.from_buffers(pyarrow.string(), 2, parts)
+    for column, message in (
+        (invalid, r"a\.parquet, row 1: byte 0xff is not UTF-8"),
+        (invalid.dictionary_encode(), r"a\.parquet, row 1: byte 0xff is not UTF-8"),
+        ([["walk"]], "holds list<.*, not text"),
+        ([{"walk": 1}], "holds struct<.*, not text"),
+        (pyarrow.array([None, None]), "holds null, not text"),
+    ):
+        pyarrow.parquet.write_table(pyarrow.table({"text": column}), path)
+        with pytest.raises(TreetokError, match=message):
+            counted(path)
+    twice = pyarrow.table([["walk"], ["talk"]], names=["text", "text"])
+    pyarrow.parquet.write_table(twice, path)
+    with pytest.raises(TreetokError, match="more than one column 'text'"):
+        counted(path)
+
+
+def test_json_lines_of_all_kinds(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(
+        b'\xef\xbb\xbf{"text": "walk", "n": ' + b"9" * 5000 + b"}\r\n\r\n"
+        b'{"text": 1, "text": "talk", "n": [NaN, -Infinity, 1e999]}\r\n{"text": null}\n{"text": "a\\u0000b"}'
+    )
+    assert list(reading.read_texts(path)) == ["walk", "talk", "a\0b"]
+
+
+def test_text_in_little_memory(tmp_path):
+    """Whatever it is: 66 MiB without a place where a word surely ends, in files that are very small."""
+    size = 66 << 20
+    (tmp_path / "a.txt.zst").write_bytes(zstandard.compress(bytes(size)))
+    (tmp_path / "b.jsonl.zst").write_bytes(zstandard.compress(b'{"text": "' + b"a" * size + b'"}'))
+    # The library of numpy takes memory for each thread.
+    script = """
+import resource, sys
+from pathlib import Path
+from treetok import TreeTokenizer, TreetokError
+tokenizer = TreeTokenizer.load("en")
+here = Path(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(tokenizer.encode_files(here / "a.txt.zst", here / "ids.bin", progress=False))
+print(tokenizer.count_files(here / "a.txt.zst", progress=False)[0].characters)
+try:
+    tokenizer.count_files(here / "b.jsonl.zst", progress=False)
+except TreetokError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    ids, characters, error, kilobytes = subprocess.run(
+        command, capture_output=True, check=True, text=True
+    ).stdout.splitlines()
+    assert int(ids) == int(characters) == size and "line 1: the line has more than 64 MiB" in error
+    assert int(kilobytes) < 400_000

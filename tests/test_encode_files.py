@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
-from treetok.encode_files import blocks_of_words
+from treetok.corpus.blocks import blocks_of_words
 from treetok.text import profile_named
 
 END = "<|endoftext|>"
@@ -148,7 +148,7 @@ def test_blocks_do_not_change_ids(tokenizer, tmp_path, monkeypatch, sample_text,
     monkeypatch.setattr("treetok.corpus.reading.BLOCK_BYTES", size)
     monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 3 * size)
     blocks = [text.encode()[at : at + size] for at in range(0, len(text.encode()), size)]
-    assert b"".join(block for _, block in blocks_of_words(iter(blocks))) == text.encode()
+    assert b"".join(block for _, block in blocks_of_words(iter(blocks), 3 * size)) == text.encode()
     tokenizer.encode_files(path, tmp_path / "ids.bin", progress=False)
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == tokenizer.encode(text)
 
@@ -244,14 +244,13 @@ def test_links_are_followed(tokenizer, tmp_path):
     assert np.load(tmp_path / "real.NPY").tolist() == tokenizer.encode("fine")
 
 
-def test_text_without_ascii_is_cut_too(monkeypatch):
+def test_text_without_ascii_is_cut_too():
     """At line feeds, never inside a run of whitespace, whatever the blocks are."""
-    monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 40)
     text = "東京は一つである。\n" * 30 + "x\u3000\n\u3000 \u2003\n y\x85\n" * 20
     for size in (5, 7, 16):
         encoded = text.encode()
         given = (encoded[at : at + size] for at in range(0, len(encoded), size))
-        blocks = [block for _, block in blocks_of_words(given)]
+        blocks = [block for _, block in blocks_of_words(given, 40)]
         assert b"".join(blocks) == encoded and len(blocks) > 3
         split = profile_named("lossless").split
         assert [word for block in blocks for word in split(block.decode())] == split(text)
@@ -277,3 +276,68 @@ def test_the_command(lossless, tmp_path, capsysbinary):
     ):
         assert main(["encode", *model, *options]) == 1
         assert message in capsysbinary.readouterr().err
+
+
+def append(path):
+    with path.open("ab") as file:
+        file.write(b" and more")
+
+
+def shorten(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def replace_by_another(path):
+    other = path.with_suffix(".other")
+    other.write_bytes(path.read_bytes())
+    other.replace(path)
+
+
+def overwrite(path):
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"other")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+
+@pytest.mark.parametrize("change", [append, shorten, replace_by_another, overwrite, os.remove])
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl"])
+def test_files_that_change_while_they_are_read(lossless, tmp_path, monkeypatch, change, suffix):
+    monkeypatch.setattr("treetok.corpus.reading.BLOCK_BYTES", 100)
+    path, out = tmp_path / f"text{suffix}", tmp_path / "out.bin"
+    content = "some words\n" * 50 if suffix == ".txt" else '{"text": "some words"}\n' * 50
+    for use in (
+        lambda: lossless.encode_files(path, out, progress=False),
+        lambda: lossless.count_files(path, progress=False),
+        lambda: TreeTokenizer.train([path], 300, "counts", progress=False),
+    ):
+        path.write_text(content)
+        changed = []
+
+        def changing(raw, changed=changed):
+            if not changed:
+                changed.append(change(path))
+            return raw.tell()
+
+        monkeypatch.setattr("treetok.corpus.reading.position_in", changing)
+        with pytest.raises(TreetokError, match=rf"text\{suffix} changed while it was read: read a copy"):
+            use()
+        assert changed
+    assert not out.exists()
+
+
+def test_words_are_counted_without_a_list_of_all(monkeypatch):
+    from treetok.count_files import number_of_words
+
+    for at_once in (1, 2, 3, 100):
+        monkeypatch.setattr("treetok.count_files.SPLIT_AT_ONCE", at_once)
+        for text in ("", " ", "a", "one two\u3000 three\n", "東 \x1f x", " a  b "):
+            assert number_of_words(text) == len(text.split())
+
+
+def test_words_across_cuts_are_counted_once(lossless, tmp_path, monkeypatch):
+    monkeypatch.setattr("treetok.corpus.blocks.LONGEST_UNBROKEN", 10)
+    monkeypatch.setattr("treetok.count_files.COUNTED_AT_ONCE", 10)
+    (tmp_path / "a.txt").write_text("東" * 50 + "\t" + "a" * 50, encoding="utf-8")
+    (counts,) = lossless.count_files(tmp_path / "a.txt", progress=False)
+    assert (counts.words, counts.characters) == (2, 101)

@@ -13,8 +13,8 @@ from treetok import TreeTokenizer, TreetokError
 from treetok.cli import main
 from treetok.reference_encoder import ReferenceEncoder
 from treetok.special_token_search import split_at_specials
-from treetok.string_search import StringSearch
 from treetok.special_tokens import LONGEST_SPECIAL_TOKEN, MOST_SPECIAL_TOKENS, ROLES
+from treetok.string_search import StringSearch
 
 GPT2 = dict.fromkeys(("bos", "eos", "unk"), "<|endoftext|>")
 BERT = {"unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]", "cls": "[CLS]", "sep": "[SEP]"}

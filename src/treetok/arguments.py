@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treetok.errors import TreetokError, share, whole_number
+from treetok.errors import TreetokError, share, shown, whole_number
 from treetok.text import check_encodable
 
 # More than any machine has; more are no use.
@@ -34,7 +34,7 @@ def checked_seed(seed: int | None) -> int:
         return int.from_bytes(os.urandom(8), "little")
     number = whole_number("seed", seed, least=0)
     if number >= 1 << 64:
-        raise TreetokError(f"seed must be below 2**64, not {number}")
+        raise TreetokError(f"seed must be below 2**64, not {shown(number)}")
     return number
 
 

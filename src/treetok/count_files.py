@@ -8,12 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.reading import decode, has_rows, read_blocks, read_texts
-from treetok.encode_files import Report, blocks_of_words, size_of, together
+from treetok.corpus.blocks import blocks_of_words
+from treetok.corpus.lines import decode
+from treetok.corpus.reading import has_rows, read_blocks, read_texts
+from treetok.corpus.rows import Report
+from treetok.encode_files import size_of, together
 from treetok.progress import Progress
 
-# A list of the words of a block is made, which takes several times its size.
 COUNTED_AT_ONCE = 4 << 20
+# A list of the words is made, which takes several times the memory.
+SPLIT_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,27 @@ def counts_of_parts(
     if has_rows(path):
         for texts in together(read_texts(path, text_column, report), COUNTED_AT_ONCE):
             ids, _ = encoder.encode_flat(texts, threads)
-            yield TextCounts(len(ids), sum(len(text.split()) for text in texts), sum(map(len, texts)))
+            yield TextCounts(len(ids), sum(map(number_of_words, texts)), sum(map(len, texts)))
     else:
+        before = ""
         for line, block in blocks_of_words(read_blocks(path, report), COUNTED_AT_ONCE):
             text = decode(block, path, line)
-            yield TextCounts(len(encoder.encode_utf8(block, threads)), len(text.split()), len(text))
+            words = number_of_words(text) - is_one_word(before, text[:1])
+            before = text[-1:]
+            yield TextCounts(len(encoder.encode_utf8(block, threads)), words, len(text))
+
+
+def number_of_words(text: str) -> int:
+    """As many as `text.split()` has, without a list of all of them.
+
+    >>> number_of_words("two words")
+    2
+    """
+    starts = range(0, len(text), SPLIT_AT_ONCE)
+    words = sum(len(text[start : start + SPLIT_AT_ONCE].split()) for start in starts)
+    return words - sum(is_one_word(text[start - 1 : start], text[start]) for start in starts[1:])
+
+
+def is_one_word(before: str, after: str) -> bool:
+    """Whether a word goes on from one character to the next; there may be none."""
+    return bool(before and after) and not before.isspace() and not after.isspace()

@@ -1,15 +1,14 @@
 """Files to ids: as an array in memory, or as files of numpy arrays or plain numbers that loaders map into memory.
 
 A plain text file is one document; so is each row of JSON Lines and Parquet. Text is read, encoded and written in
-blocks, so memory does not grow with the size of a file that has spaces or line feeds.
+blocks, so memory does not grow with the size of a file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -17,34 +16,19 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from treetok.corpus.reading import (
-    compression_of,
-    decode,
-    decompress,
-    has_rows,
-    read_blocks,
-    read_texts,
-    reading_errors,
-)
+from treetok.corpus.blocks import blocks_of_words
+from treetok.corpus.compression import decompress
+from treetok.corpus.lines import decode
+from treetok.corpus.opening import opened
+from treetok.corpus.reading import compression_of, has_rows, read_blocks, read_texts
+from treetok.corpus.rows import Report
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 
 # Long enough that threads have something to share, short enough to bound memory.
 ENCODED_AT_ONCE = 16 << 20
-# Text without a space is cut after this many bytes.
-LONGEST_UNBROKEN = 256 << 20
-# Where a block may end: words end between a character that is not whitespace and a space or line feed.
-WHITESPACE_BEYOND_ASCII = (
-    rb"(?<!\xc2[\x85\xa0])(?<!\xe1\x9a\x80)(?<!\xe2\x80[\x80-\x8a\xa8\xa9\xaf])(?<!\xe2\x81\x9f)(?<!\xe3\x80\x80)"
-)
-END_OF_WORD = re.compile(rb"[!-~\x80-\xff]" + WHITESPACE_BEYOND_ASCII + rb"(?=[ \n])")
-# A character has so many bytes at most: its first may be in the block before.
-LONGEST_CHARACTER = 4
-BACK = 1 << 12
 
 Array = npt.NDArray[np.uint32]
-# Number of bytes read from the file so far.
-Report = Callable[[int], object]
 
 
 def encode_files(
@@ -156,11 +140,11 @@ def ids_of_file(
     """The ids of a file, in pieces; `end_id` ends every document."""
     end = np.array([] if end_id is None else [end_id], dtype=np.uint32)
     if has_rows(path):
-        for texts in together(read_texts(path, text_column, report)):
+        for texts in together(read_texts(path, text_column, report), ENCODED_AT_ONCE):
             ids, offsets = encoder.encode_flat(texts, threads)
             yield ids if end_id is None else np.insert(ids, offsets[1:].astype(np.int64), np.uint32(end_id))
     else:
-        for line, block in blocks_of_words(read_blocks(path, report)):
+        for line, block in blocks_of_words(read_blocks(path, report), ENCODED_AT_ONCE):
             try:
                 yield encoder.encode_utf8(block, threads)
             except UnicodeDecodeError:
@@ -177,11 +161,7 @@ def ids_in_memory(encoder: Any, path: Path, end_id: int | None, text_column: str
         return np.concatenate([np.zeros(0, dtype=np.uint32), *pieces])
     compression = compression_of(path)
     try:
-        with (
-            reading_errors(path),
-            path.open("rb", buffering=0) as raw,
-            decompress(raw, compression, path) as stream,
-        ):
+        with opened(path) as raw, decompress(raw, compression, path) as stream:
             size = 0 if compression else os.fstat(raw.fileno()).st_size
             ids: Array = encoder.encode_stream(stream, threads, size)
     except UnicodeDecodeError:
@@ -192,16 +172,15 @@ def ids_in_memory(encoder: Any, path: Path, end_id: int | None, text_column: str
 def not_utf8(path: Path) -> TreetokError:
     """The error that names the line at fault. It is found by reading again, which cannot be done with a pipe."""
     try:
-        for line, block in blocks_of_words(read_blocks(path)):
+        for line, block in blocks_of_words(read_blocks(path), ENCODED_AT_ONCE):
             decode(block, path, line)
     except TreetokError as error:
         return error
     return TreetokError(f"{path} is not UTF-8")
 
 
-def together(texts: Iterator[str], at_once: int | None = None) -> Iterator[list[str]]:
+def together(texts: Iterable[str], at_once: int) -> Iterator[list[str]]:
     """Texts in groups of bounded size."""
-    at_once = at_once or ENCODED_AT_ONCE
     group: list[str] = []
     size = 0
     for text in texts:
@@ -212,52 +191,6 @@ def together(texts: Iterator[str], at_once: int | None = None) -> Iterator[list[
             group, size = [], 0
     if group:
         yield group
-
-
-def blocks_of_words(blocks: Iterator[bytes], at_once: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Blocks of UTF-8 that end where a word does, each with the number of its first line."""
-    at_once = at_once or ENCODED_AT_ONCE
-    line, size = 1, 0
-    parts: list[bytes] = []
-    for block in blocks:
-        size += len(block)
-        end = last_end_of_word(block) if size >= at_once else 0
-        if not end and size >= LONGEST_UNBROKEN:
-            end = start_of_last_character(block)
-        if end:
-            joined = b"".join([*parts, block[:end]])
-            yield line, joined
-            line += joined.count(b"\n")
-            parts, size = [block[end:]], len(block) - end
-        else:
-            parts.append(block)
-    yield line, b"".join(parts)
-
-
-def last_end_of_word(text: bytes) -> int:
-    """Where a text can be cut so that its words stay the same; 0 if that is nowhere.
-
-    >>> last_end_of_word(b"one two  thr"), last_end_of_word(b"one")
-    (7, 0)
-    """
-    for start in range(len(text) - BACK, -BACK, -BACK):
-        # One more, since the space after the last character is looked at.
-        first = max(start, LONGEST_CHARACTER - 1)
-        found = list(END_OF_WORD.finditer(text, first, min(max(start, 0) + BACK + 1, len(text))))
-        if found:
-            return found[-1].end()
-    return 0
-
-
-def start_of_last_character(text: bytes) -> int:
-    """
-    >>> start_of_last_character("aé".encode())
-    1
-    """
-    start = len(text) - 1
-    while start > 0 and text[start] & 0xC0 == 0x80:
-        start -= 1
-    return start
 
 
 @contextlib.contextmanager

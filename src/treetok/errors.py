@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from numbers import Real
 from typing import Any
@@ -22,6 +23,10 @@ class TreetokError(Exception):
         super().__init__(shortened(escape_controls(str(message))))
 
 
+# Characters of a value in an error message.
+LONGEST_SHOWN = 200
+
+
 class TreetokWarning(UserWarning):
     """Something the user should know about that is not an error. Control characters are escaped as in errors."""
 
@@ -37,6 +42,19 @@ def shortened(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:3000]} ... {message[-1000:]}"
 
 
+def shown(value: Any) -> str:
+    """A value in an error message: short, even for numbers of so many digits that Python writes none.
+
+    >>> shown("a"), shown(10**5000)
+    ("'a'", 'a number of thousands of digits')
+    """
+    try:
+        written = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return written if len(written) <= LONGEST_SHOWN else written[:LONGEST_SHOWN] + "…"
+
+
 def whole_number(name: str, value: Any, least: int) -> int:
     """Check that `value` is an integer (numpy integers included) of at least `least`, and return it as an int.
 
@@ -48,18 +66,21 @@ def whole_number(name: str, value: Any, least: int) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or number < least:
-        raise TreetokError(f"{name} must be a whole number of {least} or more, not {value!r}")
+        raise TreetokError(f"{name} must be a whole number of {least} or more, not {shown(value)}")
     return number
 
 
 def share(name: str, value: Any, may_be_one: bool, may_be_zero: bool = False) -> float:
     """Check that `value` is a number (numpy scalars included) between 0 and 1, and return it as a float."""
     if type(value) is not bool and isinstance(value, Real):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if 0 < number < 1 or (may_be_one and number == 1) or (may_be_zero and number == 0):
             return number
     least, most = "of at least" if may_be_zero else "above", "at most" if may_be_one else "below"
-    raise TreetokError(f"{name} must be a number {least} 0 and {most} 1, not {value!r}")
+    raise TreetokError(f"{name} must be a number {least} 0 and {most} 1, not {shown(value)}")
 
 
 def first_difference(there: Any, here: Any) -> str:

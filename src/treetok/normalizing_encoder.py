@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treetok.cached_property import cached_property
-from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder
+from treetok.reference_encoder import FlatOffsets, Int64, ReferenceEncoder, ids_of_stream
 from treetok.special_token_search import Specials
 from treetok.text import check_encodable
 from treetok.text.normalized import normalise, normalise_with_places
@@ -86,7 +86,7 @@ class NormalizingEncoder:
         return self._native.encode_utf8(text, threads)
 
     def encode_stream(self, stream: IO[bytes], threads: int, expected: int = 0) -> npt.NDArray[np.uint32]:
-        return self.encode_utf8(stream.read(), threads)
+        return ids_of_stream(self, stream, threads)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool, separator: str) -> str | None:
         return self._native.decode(ids, skip_special_tokens, separator)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from treetok.corpus.blocks import blocks_of_words
 from treetok.sampling import Dropout
 from treetok.special_token_search import Specials, split_at_specials
 from treetok.text import check_encodable
@@ -17,6 +18,8 @@ from treetok.word_encoder import WordEncoder
 
 # Texts of a batch are encoded together up to this many characters, which bounds memory.
 CHARACTERS_AT_ONCE = 1 << 22
+# Of a stream.
+BYTES_AT_ONCE = 1 << 22
 
 # Ids, starts, ends and words of tokens, and offsets of texts.
 Int64 = npt.NDArray[np.int64]
@@ -120,7 +123,7 @@ class ReferenceEncoder:
 
     def encode_stream(self, stream: IO[bytes], threads: int, expected: int = 0) -> npt.NDArray[np.uint32]:
         """The ids of text that is read from a stream. `expected`: an estimate of how many bytes there are."""
-        return self.encode_utf8(stream.read(), threads)
+        return ids_of_stream(self, stream, threads)
 
     def decode(self, ids: Iterable[int], skip_special_tokens: bool, separator: str) -> str:
         special_ids = set(self._table.special_tokens.values()) if skip_special_tokens else ()
@@ -164,6 +167,14 @@ class ReferenceEncoder:
                     ids += chain.from_iterable(map(known.__getitem__, words))
             encoded.append(ids)
         return encoded
+
+
+def ids_of_stream(encoder: Any, stream: IO[bytes], threads: int) -> npt.NDArray[np.uint32]:
+    """The ids of text that is read and encoded in blocks."""
+    blocks = iter(lambda: stream.read(BYTES_AT_ONCE), b"")
+    return np.concatenate(
+        [encoder.encode_utf8(block, threads) for _, block in blocks_of_words(blocks, BYTES_AT_ONCE)]
+    )
 
 
 def groups_of_texts(texts: Iterable[str], characters: int) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, shown
 from treetok.markers import MARKERS, Marker, changed_by, unmarked
 
 UNKNOWN = "[UNK]"
@@ -115,9 +115,9 @@ class TokenTable:
         try:
             number = operator.index(token_id)
         except TypeError:
-            raise TreetokError(f"a token id must be an integer, not {token_id!r}") from None
+            raise TreetokError(f"a token id must be an integer, not {shown(token_id)}") from None
         if not 0 <= number < len(self):
-            raise TreetokError(f"token id {number} is out of range: ids run from 0 to {len(self) - 1}")
+            raise TreetokError(f"token id {shown(number)} is out of range: ids run from 0 to {len(self) - 1}")
         return number
 
     def ids_of_piece(self, piece: str) -> tuple[int, ...]:

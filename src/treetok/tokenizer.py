@@ -391,7 +391,9 @@ class TreeTokenizer:
         threads: int | None = None,
         progress: bool | Callable[[str, int, int | None], object] = True,
     ) -> int:
-        """Encode files into one file of ids, and return how many there are. Memory does not grow with the files.
+        """Encode files into one file of ids, and return how many there are. Memory does not grow with the files: a
+        row may have 64 MiB, and plain text that has no space or line feed behind a word for 16 MiB is cut there. A
+        file that changes while it is read is an error.
 
         files: paths of plain text, JSON Lines or Parquet (`text_column`), compressed or not.
         output: `.npy` (numpy.load, also with mmap_mode="r"); any other name gets plain little-endian numbers, as
@@ -553,8 +555,8 @@ class TreeTokenizer:
         specials = self.state.special_tokens
         if not isinstance(allowed, Iterable):
             raise TreetokError(f"allowed_special must be 'all' or a list of special tokens, not {allowed!r}")
-        names = set(specials) if allowed == "all" else {allowed} if isinstance(allowed, str) else set(allowed)
+        names = specials if allowed == "all" else [allowed] if isinstance(allowed, str) else list(allowed)
         for name in names:
-            if name not in specials:
+            if not isinstance(name, str) or name not in specials:
                 raise TreetokError(f"{name!r} is not a special token of this tokenizer")
-        return [(name, specials[name]) for name in sorted(names, key=len, reverse=True)]
+        return [(name, specials[name]) for name in sorted(set(names), key=len, reverse=True)]

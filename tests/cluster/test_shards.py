@@ -182,7 +182,7 @@ def test_an_error_in_a_part_of_a_file_says_where_it_begins(tmp_path):
 
 def test_long_texts_are_written_in_pieces(lossless, tmp_path, monkeypatch, sample_text):
     monkeypatch.setattr("treetok.cluster.encode_shards.BLOCK_BYTES", 1000)
-    monkeypatch.setattr("treetok.encode_files.ENCODED_AT_ONCE", 5000)
+    monkeypatch.setattr("treetok.cluster.encode_shards.ENCODED_AT_ONCE", 5000)
     path = tmp_path / "text.txt"
     path.write_text(sample_text, encoding="utf-8", newline="")
     size = path.stat().st_size

@@ -18,6 +18,11 @@ from treetok.cli import count, encode_decode, eval, info, special_tokens, standa
 from treetok.cli.help import HelpFormatter, examples, in_terms_of_options
 from treetok.control_characters import escape_controls
 
+OUT_OF_MEMORY = (
+    "out of memory: fewer --threads need less, as do training with a smaller --memory-limit, encoding with -o, and"
+    " shorter lines"
+)
+
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -59,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except TreetokError as error:
         complain(error)
+        return 1
+    except MemoryError:
+        complain(OUT_OF_MEMORY)
         return 1
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does: not an error.

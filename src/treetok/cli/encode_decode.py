@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Any
+
+import numpy.typing as npt
 
 from treetok import TreeTokenizer, TreetokError
 from treetok.arguments import checked_threads
@@ -25,14 +27,19 @@ from treetok.cli.engine_options import (
     engine_arguments,
 )
 from treetok.cli.help import HelpFormatter, add_model, examples
-from treetok.cli.id_files import has_numbers, read_ids
-from treetok.corpus.reading import compression_of, decompress, has_rows, read_texts, reading_errors
-from treetok.corpus.reading import decode as decode_utf8
+from treetok.cli.id_files import IDS_AT_ONCE, has_numbers, id_of, read_ids
+from treetok.corpus import lines as utf8_lines
+from treetok.corpus.compression import decompress
+from treetok.corpus.opening import opened
+from treetok.corpus.reading import compression_of, has_rows, read_texts
+from treetok.encode_files import ENCODED_AT_ONCE
 from treetok.stop_signal import exit_on_termination
 from treetok.storage.vocab_tsv import escape_character
 
 SPACE = "␣"
 LINES_AT_ONCE = 10_000
+DIGITS = re.compile(r"[0-9]+")
+NO_ID = re.compile(r"[^0-9\s]\S{0,20}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -50,9 +57,9 @@ def add_commands(commands: Any) -> None:
         "encode",
         help="encode text as ids or tokens, line by line",
         description="Encode UTF-8 text: one line in, one line of ids (or tokens) out, the last without a line feed"
-        " if it has none in the input. With -o, write all ids to one file instead, for training language models."
-        " Files may be compressed (.gz, .xz, .bz2, .zst), and .jsonl or .parquet: then each row is a text. Special"
-        " tokens in the input are treated as ordinary text.",
+        " if it has none in the input; a line may have 64 MiB. With -o, write all ids to one file instead, for"
+        " training language models. Files may be compressed (.gz, .xz, .bz2, .zst), and .jsonl or .parquet: then"
+        " each row is a text. Special tokens in the input are treated as ordinary text.",
         epilog=examples(
             "echo 'Windsurfers tricycled.' | treetok encode --model en --tokens",
             "treetok encode notes.txt --model en > notes.ids",
@@ -131,19 +138,24 @@ def run_encode(options: argparse.Namespace) -> None:
     if options.dtype or options.end:
         raise TreetokError("--dtype and --end are for files of ids: give -o FILE")
 
-    def shown(ids: list[int]) -> str:
-        if options.tokens:
-            return " ".join(show_token(tokenizer.id_to_token(token_id)) for token_id in ids)
-        return " ".join(map(str, ids))
+    # Kept, since a line may have millions of them.
+    @cache
+    def shown(token_id: int) -> str:
+        return show_token(tokenizer.id_to_token(token_id)) if options.tokens else str(token_id)
 
-    def encoded(lines: list[Line]) -> list[list[int]]:
-        return tokenizer.encode_batch([line.text for line in lines], threads=options.threads)
+    def encoded(lines: list[Line]) -> Iterator[tuple[Iterator[str], bool]]:
+        ids, offsets = tokenizer.encode_flat([line.text for line in lines], threads=options.threads)
+        for line, start, end in zip(lines, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+            yield joined(ids[start:end], shown), line.is_ended
 
-    write_lines(
-        (shown(ids), line.is_ended)
-        for lines in together(read_lines(options.files, options.text_column))
-        for ids, line in zip(encoded(lines), lines, strict=True)
-    )
+    groups = together(read_lines(options.files, options.text_column))
+    write_lines(line for lines in groups for line in encoded(lines))
+
+
+def joined(ids: npt.NDArray[Any], shown: Callable[[int], str]) -> Iterator[str]:
+    """Ids as they are shown, with spaces between them, in parts."""
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        yield " " * (start > 0) + " ".join(map(shown, ids[start : start + IDS_AT_ONCE].tolist()))
 
 
 def write_ids(tokenizer: TreeTokenizer, options: argparse.Namespace) -> None:
@@ -183,14 +195,16 @@ def write_parquet(tokenizer: TreeTokenizer, options: argparse.Namespace) -> None
 def together(lines: Iterator[Line]) -> Iterator[list[Line]]:
     """Lines in groups, since unseen words are parsed faster together; one by one if they are being typed. If a
     line cannot be read, those before it are still encoded."""
-    size = 1 if sys.stdin is not None and sys.stdin.isatty() else LINES_AT_ONCE
+    most = 1 if sys.stdin is not None and sys.stdin.isatty() else LINES_AT_ONCE
     group: list[Line] = []
+    characters = 0
     try:
         for line in lines:
             group.append(line)
-            if len(group) == size:
+            characters += len(line.text)
+            if len(group) == most or characters >= ENCODED_AT_ONCE:
                 yield group
-                group = []
+                group, characters = [], 0
     except TreetokError:
         yield group
         raise
@@ -219,24 +233,31 @@ def write_text(tokenizer: TreeTokenizer, name: str, dtype: str | None, skip_spec
 
 
 def write_decoded_lines(tokenizer: TreeTokenizer, names: list[str], skip_special_tokens: bool) -> None:
+    stream = tokenizer.decode_stream(skip_special_tokens=skip_special_tokens)
 
-    def decoded(line: Line) -> str:
-        if not re.fullmatch(r"[0-9\s]*", line.text, re.ASCII):
-            raise TreetokError(f"{line.file}, line {line.number}: not a line of ids")
+    def decoded(line: Line) -> Iterator[str]:
+        found = NO_ID.search(line.text)
+        if found:
+            raise TreetokError(f"{line.file}, line {line.number}: not a line of ids: {found[0]!r}")
+        ids = (id_of(digits[0]) for digits in DIGITS.finditer(line.text))
         try:
-            ids = [int(digits) for digits in line.text.split()]
-            return tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
+            while part := list(islice(ids, IDS_AT_ONCE)):
+                yield stream.extend(part)
         except TreetokError as error:
             raise TreetokError(f"{line.file}, line {line.number}: {error}") from None
+        yield stream.finish()
 
     write_lines((decoded(line), line.is_ended) for line in read_lines(names))
 
 
-def write_lines(lines: Iterable[tuple[str, bool]]) -> None:
-    """Print lines, each given with whether it ends with a line feed. One without is ended by the next line."""
+def write_lines(lines: Iterable[tuple[Iterable[str], bool]]) -> None:
+    """Print lines, given in parts, each with whether it ends with a line feed. One without is ended by another."""
     is_open = False
-    for text, is_ended in lines:
-        print("\n" * is_open + text, end="\n" * is_ended)
+    for parts, is_ended in lines:
+        print("\n" * is_open, end="")
+        for part in parts:
+            print(part, end="")
+        print("\n" * is_ended, end="")
         is_open = not is_ended
 
 
@@ -260,18 +281,11 @@ def read_lines(files: list[str], text_column: str = "text") -> Iterator[Line]:
             for number, text in enumerate(read_texts(path, text_column), start=1):
                 yield Line(name, number, text, is_ended=True)
         else:
-            with opened(path) as file:
+            with opened(path) as raw, decompress(raw, compression_of(path), path) as file:
                 yield from lines_of(file, name)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """A plain text file, decompressed."""
-    with reading_errors(path), path.open("rb") as raw, decompress(raw, compression_of(path), path) as stream:
-        yield stream
-
-
 def lines_of(file: IO[bytes], name: str) -> Iterator[Line]:
-    for number, line in enumerate(file, start=1):
+    for number, line in utf8_lines.read_lines(file, name):
         text = line.removesuffix(b"\n")
-        yield Line(name, number, decode_utf8(text, name, number), is_ended=text != line)
+        yield Line(name, number, utf8_lines.decode(text, name, number), is_ended=text != line)

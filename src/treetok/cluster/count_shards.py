@@ -12,13 +12,14 @@ import pyarrow
 from daft import col
 
 from treetok.cluster.engine import choose_engine
-from treetok.cluster.read_shard import check_text_column, open_source, sha256_of, texts_of
+from treetok.cluster.read_shard import check_text_column, open_shard, open_source, sha256_of, texts_of
 from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import DEFAULT_SHARD_BYTES, Shard, cut_into_shards
 from treetok.cluster.sources import Source, list_sources
 from treetok.corpus.counting import LARGEST_TOTAL, WordCounter, rarest_to_drop
-from treetok.corpus.reading import reading_errors, texts_in
+from treetok.corpus.opening import reading_errors
+from treetok.corpus.reading import texts_in
 from treetok.corpus.sharded import CountedCorpus, ShardedCorpus
 from treetok.errors import TreetokError
 from treetok.progress import Progress
@@ -98,7 +99,7 @@ class CountWords:
 
     def __call__(self, shard: Shard) -> None:
         counter = WordCounter(profile_named(self.profile, self.profile_version), self.memory_limit)
-        with open_source(shard.source, self.io_config) as raw:
+        with open_shard(shard, self.io_config) as raw:
             for text in texts_of(raw, shard, self.text_column):
                 counter.add(text)
         counts = counter.counts()

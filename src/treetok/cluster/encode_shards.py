@@ -23,13 +23,15 @@ import pyarrow
 
 from treetok.cached_property import cached_property
 from treetok.cluster.engine import choose_engine
-from treetok.cluster.read_shard import check_text_column, label_of, open_source, plain_text
+from treetok.cluster.read_shard import check_text_column, label_of, open_shard, plain_text
 from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import DEFAULT_SHARD_BYTES, Shard, cut_into_shards
 from treetok.cluster.sources import list_sources
-from treetok.corpus.reading import BLOCK_BYTES, decode, has_rows, rows_in
-from treetok.encode_files import ENCODED_AT_ONCE, blocks_of_words, checked_dtype
+from treetok.corpus.blocks import blocks_of_words
+from treetok.corpus.lines import decode
+from treetok.corpus.reading import BLOCK_BYTES, has_rows, rows_in
+from treetok.encode_files import ENCODED_AT_ONCE, checked_dtype
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 from treetok.storage.format import HEAD
@@ -142,7 +144,7 @@ class EncodeShard:
                 lists = pyarrow.ListArray.from_arrays(ends.astype(np.int32), ids.astype(kind, copy=False))
                 yield pyarrow.table([[shard.source] * len(rows), rows, offsets, lists], schema=schema)
 
-        with open_source(shard.source, self.io_config) as raw:
+        with open_shard(shard, self.io_config) as raw:
             self.folder.write(shard.name, schema, tables(raw), lambda: {"ids": count})
 
     def _pieces(self, raw: IO[bytes], shard: Shard) -> Iterator[Piece]:
@@ -161,7 +163,7 @@ class EncodeShard:
         with plain_text(raw, shard) as (start, stream):
             label, offset = label_of(shard, start), start
             last: tuple[int, Ids] | None = None
-            for line, block in blocks_of_words(iter(lambda: stream.read(BLOCK_BYTES), b"")):
+            for line, block in blocks_of_words(iter(lambda: stream.read(BLOCK_BYTES), b""), ENCODED_AT_ONCE):
                 if last is not None:
                     yield one_piece(*last)
                 last = offset, self.tokenizer.encode_flat([decode(block, label, line)])[0]

@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -14,28 +15,38 @@ import daft
 
 from treetok.cluster.shards import Shard
 from treetok.cluster.sources import is_url
+from treetok.corpus.blocks import END_OF_WORD, LONGEST_CHARACTER
+from treetok.corpus.compression import decompress
+from treetok.corpus.opening import opened
 from treetok.corpus.reading import (
     BLOCK_BYTES,
-    NoTextColumn,
     check_format,
     compression_of,
-    decompress,
     has_rows,
     read_plain,
     rows_in,
     texts_in,
 )
-from treetok.encode_files import END_OF_WORD, LONGEST_CHARACTER
+from treetok.corpus.rows import NoTextColumn
 from treetok.errors import TreetokError
 
 # A cut is looked for in steps of this many bytes.
 SEARCHED_AT_ONCE = 1 << 16
 
 
-def open_source(name: str, io_config: Any) -> IO[bytes]:
+def open_source(name: str, io_config: Any) -> AbstractContextManager[IO[bytes]]:
     if is_url(name):
         return cast(IO[bytes], daft.open_file(name, "rb", buffering=BLOCK_BYTES, io_config=io_config))
-    return Path(name).open("rb")
+    return opened(Path(name))
+
+
+@contextlib.contextmanager
+def open_shard(shard: Shard, io_config: Any) -> Iterator[IO[bytes]]:
+    """The whole file of a shard, which must be what it was when it was cut."""
+    with open_source(shard.source, io_config) as raw:
+        if not is_url(shard.source) and os.fstat(raw.fileno()).st_size != shard.size:
+            raise TreetokError(f"{shard.source} has changed since this run began: run it again")
+        yield raw
 
 
 def sha256_of(name: str, io_config: Any) -> str:

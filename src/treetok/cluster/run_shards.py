@@ -12,7 +12,7 @@ from daft import DataType, Series
 from treetok.cluster.engine import Engine
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import Shard
-from treetok.corpus.reading import reading_errors
+from treetok.corpus.opening import reading_errors
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 

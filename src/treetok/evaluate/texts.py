@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from treetok.corpus.reading import COMPRESSIONS, JSON_LINES, PARQUET, read_texts
+from treetok.corpus.compression import COMPRESSIONS
+from treetok.corpus.reading import JSON_LINES, PARQUET, read_texts
 from treetok.errors import TreetokError
 
 # End of a sentence in WikiText: a full stop with spaces around it.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treetok.corpus.counting import WordCounter, count_words, paths_or_texts, texts_of
+from treetok.corpus.opening import check_unchanged, opened
 from treetok.corpus.sharded import CountedCorpus
 from treetok.corpus.word_ids import SequenceBuilder, WordSequence
 from treetok.errors import TreetokError, TreetokWarning
@@ -138,6 +139,7 @@ class HashedCorpus:
     def __init__(self, corpus: Any) -> None:
         found = paths_or_texts(corpus)
         self._digests: list[bytes] = []
+        self._hashed_files: list[tuple[Path, os.stat_result]] = []
         self._has_pipe = False
         if isinstance(found, list):
             self.items: Any = found
@@ -152,18 +154,20 @@ class HashedCorpus:
             yield item
 
     def _add(self, item: Any) -> None:
+        path = Path(item) if isinstance(item, os.PathLike) else None
         # A pipe can be read only once.
-        if (
-            isinstance(item, os.PathLike)
-            and Path(item).exists()
-            and not (Path(item).is_file() or Path(item).is_dir())
-        ):
+        if path is not None and path.exists() and not (path.is_file() or path.is_dir()):
             self._has_pipe = True
-        else:
-            self._digests += digests([item])
+            return
+        if path is not None and path.is_file():
+            self._hashed_files.append((path, path.stat()))
+        self._digests += digests([item])
 
     def sha256(self) -> str:
-        """As `fingerprint`, in any order of files and texts; empty where part of the text came from a pipe."""
+        """As `fingerprint`, in any order of files and texts; empty where part of the text came from a pipe. Raises
+        TreetokError if a file is no longer what was hashed."""
+        for path, before in self._hashed_files:
+            check_unchanged(path, before)
         return "" if self._has_pipe else combined(sorted(self._digests))
 
 
@@ -172,14 +176,7 @@ def digests(items: Any) -> Iterator[bytes]:
         items = [f"{word}\t{count}" for word, count in sorted(items.items(), key=str)]
     for item in items:
         if isinstance(item, os.PathLike):
-            try:
-                with Path(item).open("rb") as file:
-                    yield hashlib.file_digest(file, "sha256").digest()
-            except FileNotFoundError:
-                raise TreetokError(f"no such file: {item}") from None
-            except IsADirectoryError:
-                raise TreetokError(f"{item} is a directory, not a text file") from None
-            except OSError as error:
-                raise TreetokError(f"cannot read {item}: {error.strerror or error}") from None
+            with opened(Path(item)) as file:
+                yield hashlib.file_digest(file, "sha256").digest()
         else:
             yield hashlib.sha256(str(item).encode("utf-8", "surrogatepass")).digest()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -15,6 +17,13 @@ Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: dict[str, tuple[Form, Form]] = {"nfc": ("NFC", "NFD"), "nfkc": ("NFKC", "NFKD")}
 NORMALIZERS = tuple(FORMS)
 HANGUL_VOWELS, HANGUL_FINALS = range(0x1161, 0x1176), range(0x11A8, 0x11C3)
+# Python sorts the marks behind a letter by insertion, which takes quadratic time for long runs of them. All marks
+# match: the two letters are those that compatibility forms take for marks. Other characters may match as well.
+PERHAPS_MARK = "(?:[^\\w\\s\\x00-\\x7f]|[\uff9e\uff9f])"
+LONG_RUN = re.compile(f"{PERHAPS_MARK}{{64,}}")
+# It takes far less time to look at every eighth character first: of a long run, that is eight in a row.
+INTERVAL = 8
+SIGN_OF_LONG_RUN = re.compile(f"{PERHAPS_MARK}{{8}}")
 
 
 def normalise(normalizer: str, text: str) -> str:
@@ -22,7 +31,27 @@ def normalise(normalizer: str, text: str) -> str:
     >>> normalise("nfc", "cafe\\u0301 ﬁ"), normalise("nfkc", "cafe\\u0301 ﬁ")
     ('café ﬁ', 'café fi')
     """
-    return text if text.isascii() else unicodedata.normalize(FORMS[normalizer][0], text)
+    if text.isascii():
+        return text
+    form, taken_apart = FORMS[normalizer]
+    if SIGN_OF_LONG_RUN.search(text[::INTERVAL]):
+        text = LONG_RUN.sub(lambda run: with_sorted_marks(taken_apart, run[0]), text)
+    return unicodedata.normalize(form, text)
+
+
+def with_sorted_marks(form: Form, text: str) -> str:
+    """Characters taken apart, and marks in the order of their classes, as in the canonical order of Unicode.
+
+    >>> with_sorted_marks("NFD", "\\u0301\\u0323") == "\\u0323\\u0301"
+    True
+    """
+    parts = {character: unicodedata.normalize(form, character) for character in set(text)}
+    runs = groupby(
+        "".join(map(parts.__getitem__, text)), key=lambda character: unicodedata.combining(character) > 0
+    )
+    return "".join(
+        "".join(sorted(run, key=unicodedata.combining) if are_marks else run) for are_marks, run in runs
+    )
 
 
 @cache

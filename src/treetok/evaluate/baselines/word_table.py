@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus.reading import COMPRESSIONS
+from treetok.corpus.compression import COMPRESSIONS
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines.pre_tokenized import PreTokenizedTokenizer, SegmentedWord
 from treetok.evaluate.interface import EvalTokenizer
