@@ -24,7 +24,7 @@ from treetok.lexicon import Lexicon
 from treetok.native import core, why_not_native
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.special_tokens import check_roles, default_roles
-from treetok.storage.atomic import ARRIVING, find_file
+from treetok.storage.atomic import folder_of_files
 from treetok.storage.format import CARD, CUSTOM, FILES, FORMAT, HEAD, LEXICON, NGRAMS, PARSER, VOCABULARY
 from treetok.storage.tensors import read_tensors
 from treetok.storage.vocab_tsv import unescape_token
@@ -64,7 +64,7 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
         raise TreetokError(f"a tokenizer must be a name or a directory, not {name_or_directory!r}")
     name = os.fspath(name_or_directory)
     if isinstance(name_or_directory, str) and name in shipped_names():
-        if find_file(Path(name), HEAD).exists():
+        if Path(name, HEAD).exists():
             warnings.warn(
                 f"{name!r} loads the tokenizer shipped with treetok; for the local directory use './{name}'",
                 TreetokWarning,
@@ -100,35 +100,37 @@ def newest_state(directory: Path, trees: TreeSource | None) -> TokenizerState:
         before = version_of(directory)
         try:
             with without_garbage_collection():
-                return state_from(directory, read_head(find_file(directory, HEAD)), trees)
+                return state_from(directory, read_head(directory / HEAD), trees)
         except TreetokError:
             # If another process is saving a tokenizer here, the files read may be from different versions.
-            if not tries_left or (before == version_of(directory) and not (directory / ARRIVING).exists()):
+            if not tries_left or before == version_of(directory):
                 raise
             time.sleep(0.02)
     raise AssertionError("unreachable")
 
 
-def version_of(directory: Path) -> tuple[bool, int, int, int]:
+def version_of(directory: Path) -> tuple[int, int, int]:
     """A value that changes whenever a tokenizer is saved. File timestamps are coarse, so two saves in quick
     succession may have equal times, but then their inodes differ."""
-    is_arriving = (directory / ARRIVING).exists()
     with contextlib.suppress(OSError):
         head = (directory / HEAD).stat()
-        return is_arriving, head.st_ino, head.st_mtime_ns, head.st_ctime_ns
-    return is_arriving, 0, 0, 0
+        return head.st_ino, head.st_mtime_ns, head.st_ctime_ns
+    return 0, 0, 0
 
 
 def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
+    moving = folder_of_files(directory, HEAD)
     with naming_directory(directory):
         files = head["files"]
         contents = {
-            name: read_sized(path_of(directory, name, files[name]), files[name]) for name in FILES if name in files
+            name: read_current(moving / name, path_of(directory, name, files[name]), files[name])
+            for name in FILES
+            if name in files
         }
     checksums = Checksums(contents)
     checksums.start()
     try:
-        return state_of(directory, head, contents, trees)
+        return state_of(directory, head, contents, trees, moving)
     finally:
         # What is wrong in a file that is damaged does not matter.
         with naming_directory(directory):
@@ -138,7 +140,11 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
 
 
 def state_of(
-    directory: Path, head: dict[str, Any], contents: Mapping[str, memoryview], trees: TreeSource | None
+    directory: Path,
+    head: dict[str, Any],
+    contents: Mapping[str, memoryview],
+    trees: TreeSource | None,
+    moving: Path,
 ) -> TokenizerState:
     """The state that these files hold. They may be damaged: their checksums are still being computed."""
     with naming_directory(directory):
@@ -177,7 +183,7 @@ def state_of(
         source,
         fewest_tokens,
         settings,
-        read_card(find_file(directory, CARD)),
+        read_card(moving / CARD) or read_card(directory / CARD),
         roles,
         normalizer,
     )
@@ -246,11 +252,11 @@ def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
     any other tokenizer a `shared` entry is ignored."""
     shared = expected.get("shared")
     if shared is None:
-        return find_file(directory, name)
+        return directory / name
     shipped = shipped_directory().resolve()
     if directory.resolve().parent == shipped and Path(shared).name == shared:
         return shipped / str(shared)
-    path = find_file(directory, name)
+    path = directory / name
     if not path.exists():
         raise TreetokError(
             f"{path} is missing: shipped tokenizers share it; to copy one, load it by name and save it elsewhere"
@@ -260,14 +266,14 @@ def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
 
 def shared_files(directory: Path) -> list[Path]:
     """The files that a shipped tokenizer shares with others."""
-    files = read_head(find_file(directory, HEAD))["files"]
+    files = read_head(directory / HEAD)["files"]
     paths = [path_of(directory, name, expected) for name, expected in files.items()]
     return [path for path in paths if path.parent.resolve() != directory.resolve()]
 
 
 def has_own_trees(directory: Path) -> bool:
     """Whether trees of unseen words come from the tokenizer's own files, and not from an object that is passed."""
-    return read_head(find_file(directory, HEAD)).get("trees") != CUSTOM
+    return read_head(directory / HEAD).get("trees") != CUSTOM
 
 
 def regular_size(path: Path) -> int:
@@ -276,6 +282,17 @@ def regular_size(path: Path) -> int:
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise TreetokError(f"{path} is damaged: it is not a regular file")
     return status.st_size
+
+
+def read_current(moving: Path, path: Path, expected: dict[str, Any]) -> memoryview:
+    """The content of a file that may not have been moved to its path yet."""
+    if moving.exists():
+        try:
+            return read_sized(moving, expected)
+        except TreetokError:
+            if moving.exists():
+                raise
+    return read_sized(path, expected)
 
 
 def read_sized(path: Path, expected: dict[str, Any]) -> memoryview:

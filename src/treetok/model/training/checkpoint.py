@@ -86,7 +86,7 @@ def read_checkpoint(
 ) -> dict[str, Any]:
     """Load a checkpoint into a model and its optimiser; returns its head, with the best parameters, if saved, as
     `best`."""
-    head_path = find_file(directory, HEAD)
+    head_path = directory / HEAD
     try:
         head: dict[str, Any] = json.loads(head_path.read_text(encoding="utf-8"))
         step, sums = head["step"], head["sha256"]
@@ -98,15 +98,17 @@ def read_checkpoint(
         if type(step) is not int or not 0 <= step <= last_step:
             raise ValueError(f"there is no step {step!r}")
         parameters = dict(model.named_parameters())
-        saved = read_tensors(find_file(directory, PARAMETERS), sums[PARAMETERS], parameters)
+        saved = read_tensors(find_file(directory, HEAD, PARAMETERS), sums[PARAMETERS], parameters)
         moments = {
             moment: read_tensors(
-                find_file(directory, file), sums[file], parameters if step else {}, may_lack_some=True
+                find_file(directory, HEAD, file), sums[file], parameters if step else {}, may_lack_some=True
             )
             for moment, file in MOMENTS.items()
         }
         if BEST_PARAMETERS in sums:
-            head["best"] = read_tensors(find_file(directory, BEST_PARAMETERS), sums[BEST_PARAMETERS], parameters)
+            head["best"] = read_tensors(
+                find_file(directory, HEAD, BEST_PARAMETERS), sums[BEST_PARAMETERS], parameters
+            )
     except FileNotFoundError as error:
         raise TreetokError(
             f"there is no checkpoint in {directory}: {Path(error.filename).name} is missing"

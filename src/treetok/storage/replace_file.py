@@ -1,0 +1,96 @@
+"""A file that is replaced when the new one is complete.
+
+The new one is written beside it, as `.NAME.MACHINE-RANDOM.unfinished`, and locked meanwhile. A process that is
+killed leaves it; the next one that writes a file of the same name removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from treetok.storage.locks import NoLocks, is_stale, is_still_at, take_lock, this_machine
+
+UNFINISHED = ".unfinished"
+# Of file systems that cannot sync a directory, and of directories that we may not open.
+NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM, errno.ENOSYS)
+
+
+@contextlib.contextmanager
+def replaced_when_complete(path: Path) -> Iterator[IO[bytes]]:
+    """A new file that replaces another one. If anything fails, what was there before stays, and nothing else."""
+    remove_abandoned(path)
+    beside = path.with_name(f".{path.name}.{this_machine()}-{os.urandom(8).hex()}{UNFINISHED}")
+    try:
+        with new_locked_file(beside) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if os.name != "nt":
+                # While it is locked: nobody may take it for abandoned.
+                beside.replace(path)
+        if os.name == "nt":
+            beside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+    sync_directory(path.parent)
+
+
+def new_locked_file(path: Path) -> IO[bytes]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    while True:
+        file = os.fdopen(os.open(path, flags, 0o666), "wb")
+        try:
+            is_ours = take_lock(file.fileno()) and is_still_at(path, file.fileno())
+        except NoLocks:
+            is_ours = True
+        if is_ours:
+            return file
+        # Another process has found it before it was locked, and removed it.
+        file.close()
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what processes that were killed have left of a file."""
+    unfinished = re.compile(rf"\.{re.escape(path.name)}\.([0-9a-f]{{8}})-[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
+    # A directory that cannot be listed can still be written to.
+    with contextlib.suppress(OSError):
+        for beside in list(path.parent.iterdir()):
+            if found := unfinished.fullmatch(beside.name):
+                with contextlib.suppress(OSError):
+                    if is_abandoned(beside, found[1]):
+                        beside.unlink()
+
+
+def is_abandoned(path: Path, machine: str) -> bool:
+    """Whether the writer of a file is gone: it has no lock or, if that cannot be told, wrote nothing for long."""
+    if machine == this_machine():
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            return take_lock(descriptor)
+        except NoLocks:
+            pass
+        finally:
+            os.close(descriptor)
+    return is_stale(path)
+
+
+def sync_directory(directory: Path) -> None:
+    """Have the names in a directory written to disk: after a power cut, files still have the names they got."""
+    if os.name == "nt":
+        return
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise
