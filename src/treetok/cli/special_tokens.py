@@ -8,6 +8,7 @@ from typing import Any
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli.help import HelpFormatter, examples, model_help
 from treetok.special_tokens import ROLES
+from treetok.stop_signal import exit_on_termination
 from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
 
@@ -46,5 +47,6 @@ def run(options: argparse.Namespace) -> None:
     tokenizer = TreeTokenizer.load(options.model)
     roles = {role: getattr(options, role) for role in ROLES if hasattr(options, role)}
     changed = tokenizer.with_special_tokens(options.add, **roles)
-    changed.save(directory)
+    with exit_on_termination():
+        changed.save(directory)
     print(f"{directory}: {changed.vocab_size} tokens, {len(changed.special_tokens)} of them special")

@@ -18,6 +18,7 @@ from treetok.cli.engine_options import (
 from treetok.cli.help import HelpFormatter, examples
 from treetok.cli.special_tokens import add_roles
 from treetok.special_tokens import ROLES
+from treetok.stop_signal import exit_on_termination
 from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
 from treetok.text import PROFILES
@@ -193,7 +194,8 @@ def run(arguments: argparse.Namespace) -> None:
     if not is_first_process():
         return
     tokenizer = TreeTokenizer(trained.state)
-    tokenizer.save(arguments.output)
+    with exit_on_termination():
+        tokenizer.save(arguments.output)
     if not arguments.quiet:
         print(summary(trained))
     print(f"{arguments.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")

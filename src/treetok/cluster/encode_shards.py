@@ -28,7 +28,7 @@ from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import DEFAULT_SHARD_BYTES, Shard, cut_into_shards
 from treetok.cluster.sources import list_sources
-from treetok.corpus.reading import BLOCK_BYTES, decode, has_rows, rows_in
+from treetok.corpus.reading import BLOCK_BYTES, decode, has_rows, reading_errors, rows_in
 from treetok.encode_files import ENCODED_AT_ONCE, blocks_of_words, checked_dtype
 from treetok.errors import TreetokError
 from treetok.progress import Progress
@@ -137,10 +137,11 @@ class EncodeShard:
 
         def tables(raw: IO[bytes]) -> Iterator[pyarrow.Table]:
             nonlocal count
-            for rows, offsets, ids, ends in self._pieces(raw, shard):
-                count += len(ids)
-                lists = pyarrow.ListArray.from_arrays(ends.astype(np.int32), ids.astype(kind, copy=False))
-                yield pyarrow.table([[shard.source] * len(rows), rows, offsets, lists], schema=schema)
+            with reading_errors(shard.source):
+                for rows, offsets, ids, ends in self._pieces(raw, shard):
+                    count += len(ids)
+                    lists = pyarrow.ListArray.from_arrays(ends.astype(np.int32), ids.astype(kind, copy=False))
+                    yield pyarrow.table([[shard.source] * len(rows), rows, offsets, lists], schema=schema)
 
         with open_source(shard.source, self.io_config) as raw:
             self.folder.write(shard.name, schema, tables(raw), lambda: {"ids": count})

@@ -19,10 +19,12 @@ import os
 import re
 import shutil
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, TreetokWarning
 from treetok.storage.locks import NoLocks, is_stale, is_still_at, release_lock, take_lock, this_machine
 from treetok.storage.replace_file import sync_directory
 
@@ -113,38 +115,49 @@ def only_writer(directory: Path) -> Iterator[bool]:
     """Wait until nobody else saves to a directory. False if the file system has no locks."""
     path = directory / LOCK
     until = time.monotonic() + SECONDS_TO_WAIT
-    while (descriptor := locked_file(path)) is None:
-        if time.monotonic() > until:
-            raise TreetokError(f"cannot save to {directory}: another process has been saving there for long")
-        time.sleep(0.005)
     try:
-        yield descriptor >= 0
+        while (file := locked_file(path)) is None:
+            if time.monotonic() > until:
+                raise TreetokError(f"cannot save to {directory}: another process has been saving there for long")
+            time.sleep(0.005)
+    except NoLocks:
+        yield False
+        return
+    try:
+        yield True
     finally:
-        # Windows removes no file that is open. Elsewhere, it must not be removed when it is somebody else's.
-        if os.name == "nt":
-            os.close(descriptor)
+        # Nothing is written to it: no error matters.
         with contextlib.suppress(OSError):
+            # Windows removes no file that is open. Elsewhere, it may be another one as soon as it is not locked.
+            if os.name == "nt":
+                file.close()
             path.unlink()
-        if os.name != "nt" and descriptor >= 0:
-            release_lock(descriptor)
-            os.close(descriptor)
+        with contextlib.suppress(OSError):
+            if os.name != "nt":
+                release_lock(file.fileno())
+                file.close()
 
 
-def locked_file(path: Path) -> int | None:
-    """A descriptor of this file, locked; None if another process has locked it, -1 if nobody can."""
+def locked_file(path: Path) -> IO[bytes] | None:
+    """This file, made if there is none, and locked; None if another process has locked it."""
     flags = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
         descriptor = os.open(path, os.O_RDWR | flags, 0o666)
     except PermissionError:
         # One that another user has left. Network file systems want to write.
         descriptor = os.open(path, os.O_RDONLY | flags, 0o666)
+    file = os.fdopen(descriptor, "rb")
     try:
         if take_lock(descriptor) and is_still_at(path, descriptor):
-            return descriptor
+            return file
     except NoLocks:
-        os.close(descriptor)
-        return -1
-    os.close(descriptor)
+        path.unlink(missing_ok=True)
+        file.close()
+        raise
+    except BaseException:
+        file.close()
+        raise
+    file.close()
     return None
 
 
@@ -184,7 +197,7 @@ def put_files(target: Path, contents: Mapping[str, bytes], head: str, obsolete: 
         if (folder / head).exists():
             remove_folder(folder)
         raise
-    # From here, the new files are saved.
+    # From here, the new files are saved, and no error may say that they are not.
     try:
         sync_directory(target)
         move_files(folder, target)
@@ -192,10 +205,12 @@ def put_files(target: Path, contents: Mapping[str, bytes], head: str, obsolete: 
             with contextlib.suppress(FileNotFoundError):
                 (target / name).unlink()
     except OSError as error:
-        raise TreetokError(
-            f"{target} has the new files, but some are still in {folder.name}: save again to move them"
-            f" ({error.strerror or error})"
-        ) from None
+        warnings.warn(
+            f"{target} has the new files, but some may still be in {folder.name}, or lost in a power cut: save"
+            f" again to be certain ({error.strerror or error})",
+            TreetokWarning,
+            5,
+        )
 
 
 def move_files(folder: Path, target: Path) -> None:

@@ -10,10 +10,12 @@ import contextlib
 import errno
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from treetok.errors import TreetokWarning
 from treetok.storage.locks import NoLocks, is_stale, is_still_at, take_lock, this_machine
 
 UNFINISHED = ".unfinished"
@@ -24,22 +26,31 @@ NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM, 
 @contextlib.contextmanager
 def replaced_when_complete(path: Path) -> Iterator[IO[bytes]]:
     """A new file that replaces another one. If anything fails, what was there before stays, and nothing else."""
-    remove_abandoned(path)
+    remove_abandoned(path.parent, path.name)
     beside = path.with_name(f".{path.name}.{this_machine()}-{os.urandom(8).hex()}{UNFINISHED}")
     try:
-        with new_locked_file(beside) as file:
+        file = new_locked_file(beside)
+        try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if os.name != "nt":
-                # While it is locked: nobody may take it for abandoned.
-                beside.replace(path)
-        if os.name == "nt":
+            if os.name == "nt":
+                file.close()
+            # While it is locked: nobody may take it for abandoned.
             beside.replace(path)
+        finally:
+            # What has been synced cannot be lost now.
+            with contextlib.suppress(OSError):
+                file.close()
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-    sync_directory(path.parent)
+    try:
+        sync_directory(path.parent)
+    except OSError as error:
+        warnings.warn(
+            f"{path} is written, but a power cut may undo it: {error.strerror or error}", TreetokWarning, 4
+        )
 
 
 def new_locked_file(path: Path) -> IO[bytes]:
@@ -50,18 +61,22 @@ def new_locked_file(path: Path) -> IO[bytes]:
             is_ours = take_lock(file.fileno()) and is_still_at(path, file.fileno())
         except NoLocks:
             is_ours = True
+        except BaseException:
+            file.close()
+            raise
         if is_ours:
             return file
         # Another process has found it before it was locked, and removed it.
         file.close()
 
 
-def remove_abandoned(path: Path) -> None:
-    """Remove what processes that were killed have left of a file."""
-    unfinished = re.compile(rf"\.{re.escape(path.name)}\.([0-9a-f]{{8}})-[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
+def remove_abandoned(directory: Path, name: str | None = None) -> None:
+    """Remove what processes that were killed have left of a file, or of any."""
+    of_name = ".+" if name is None else re.escape(name)
+    unfinished = re.compile(rf"\.{of_name}\.([0-9a-f]+)(-[0-9a-f]+)?{re.escape(UNFINISHED)}")
     # A directory that cannot be listed can still be written to.
     with contextlib.suppress(OSError):
-        for beside in list(path.parent.iterdir()):
+        for beside in list(directory.iterdir()):
             if found := unfinished.fullmatch(beside.name):
                 with contextlib.suppress(OSError):
                     if is_abandoned(beside, found[1]):
