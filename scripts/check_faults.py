@@ -26,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -167,7 +168,8 @@ def neural_command(text: Path, folder: Path) -> list[str]:
     from minute import command
 
     # A checkpoint for every step, nearly.
-    return command(text, folder / "tokenizer", "--resume", "--checkpoint-seconds", "0.05")[len(TREETOK) :]
+    short = ("--set", "training.steps=20", "--set", "distillation.epochs=2", "--checkpoint-seconds", "0.01")
+    return command(text, folder / "tokenizer", "--resume", *short)[len(TREETOK) :]
 
 
 def is_installed(module: str) -> bool:
@@ -331,12 +333,7 @@ class Check:
         for number in range(times):
             how = SIGNALS[number % len(SIGNALS)]
             moment = rng.uniform(0.02, self.seconds * 1.1)
-            self.disturbed(
-                how.name,
-                f"after {moment:.3f} s",
-                lambda how=how, moment=moment: self.stopped(moment, how),
-                is_killed=True,
-            )
+            self.disturbed(how.name, f"after {moment:.3f} s", partial(self.stopped, moment, how), is_killed=True)
 
     def stopped(self, moment: float, how: signal.Signals) -> tuple[int, str]:
         status, errors = run(self.arguments, moment, how)
@@ -349,42 +346,34 @@ class Check:
             raise Wrong(f"{how.name}: {errors}")
         return status, errors
 
-    def kill_and_fail_at_all_points(self, most: int) -> None:
+    def kill_and_fail_at_points(self, most: int, rng: random.Random) -> None:
         self.begin()
-        everything = points(self.arguments, self.folder, self.work / "log")
-        chosen = everything if len(everything) <= most else random.Random(0).sample(everything, most)
-        for call, number in chosen:
-            at = f"{call} {number}"
+        faults = [
+            (call, number, fault)
+            for call, number in points(self.arguments, self.folder, self.work / "log")
+            for fault in ["KILL", *ERRORS[call]]
+        ]
+        for call, number, fault in faults if len(faults) <= most else rng.sample(faults, most):
+            kind = "signal" if fault == "KILL" else "error"
             self.disturbed(
-                f"killed at {call}",
-                at,
-                lambda call=call, number=number: run_traced(self.arguments, f"{call}:signal=KILL:when={number}"),
-                is_killed=True,
+                f"{fault} at {call}",
+                f"number {number}",
+                partial(run_traced, self.arguments, f"{call}:{kind}={fault}:when={number}"),
+                is_killed=fault == "KILL",
             )
-            for error in ERRORS[call]:
-                self.disturbed(
-                    f"{error} at {call}",
-                    at,
-                    lambda call=call, number=number, error=error: run_traced(
-                        self.arguments, f"{call}:error={error}:when={number}"
-                    ),
-                    is_killed=False,
-                )
 
     def fill_disk(self) -> None:
         """With less and less room for a file."""
         for blocks in (0, 1, 8, 64, 256):
             limited = ["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "bash", *self.arguments]
-            self.disturbed(
-                "file size limit", f"{blocks} blocks", lambda limited=limited: run(limited), is_killed=False
-            )
+            self.disturbed("file size limit", f"{blocks} blocks", partial(run, limited), is_killed=False)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO")
     parser.add_argument("--kills", type=int, default=500, help="at random moments, in all (default: 500)")
-    parser.add_argument("--points", type=int, default=1000, help="at most so many for each scenario")
+    parser.add_argument("--faults", type=int, default=1000, help="at system calls, at most for each scenario")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     is_wrong = False
@@ -394,8 +383,8 @@ def main() -> None:
                 continue
             check = Check(scenario, Path(temporary))
             check.kill_at_random(round(options.kills * scenario.share_of_kills), random.Random(options.seed))
-            if scenario.has_points and options.points:
-                check.kill_and_fail_at_all_points(options.points)
+            if scenario.has_points and options.faults:
+                check.kill_and_fail_at_points(options.faults, random.Random(options.seed))
                 check.fill_disk()
             for what, outcomes in check.rows.items():
                 tries = sum(outcomes.values())
