@@ -133,7 +133,7 @@ def only_writer(directory: Path) -> Iterator[bool]:
                 file.close()
             path.unlink()
         with contextlib.suppress(OSError):
-            if os.name != "nt":
+            if not file.closed:
                 release_lock(file.fileno())
                 file.close()
 

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -20,42 +21,40 @@ class NoLocks(Exception):
     """The file system has no locks."""
 
 
-def take_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; False if another process, or thread, has locked it."""
-    if os.name == "nt":
-        return take_lock_on_windows(descriptor)
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:
-        raise NoLocks from None
-    return True
-
-
-def release_lock(descriptor: int) -> None:
-    """Processes that were forked meanwhile have the open file, too, and would keep the lock."""
-    if os.name != "nt":
-        import fcntl
-
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def take_lock_on_windows(descriptor: int) -> bool:
+if sys.platform == "win32":
     import msvcrt
 
-    before = os.lseek(descriptor, 0, os.SEEK_CUR)
-    os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    except OSError:
-        return False
-    finally:
-        os.lseek(descriptor, before, os.SEEK_SET)
-    return True
+    def take_lock(descriptor: int) -> bool:
+        before = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, before, os.SEEK_SET)
+        return True
+
+    def release_lock(descriptor: int) -> None:
+        """It is released when the file is closed."""
+
+else:
+    import fcntl
+
+    def take_lock(descriptor: int) -> bool:
+        """Lock an open file until it is closed; False if another process, or thread, has locked it."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:
+            raise NoLocks from None
+        return True
+
+    def release_lock(descriptor: int) -> None:
+        """Processes that were forked meanwhile have the open file, too, and would keep the lock."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def is_still_at(path: Path, descriptor: int) -> bool:
