@@ -5,7 +5,9 @@ Commands are killed at random moments, and at each of their system calls that co
 Then each of these calls fails: no space, quota, read-only, input/output error. Needs Linux and strace. A table
 says what was tried; the status is 1 if anything went wrong.
 
-python scripts/check_faults.py [encode] [save] [train] [neural] [daft] [--kills 500] [--seed 0]
+Then processes save two tokenizers to one directory and are killed all the time, while others load it.
+
+python scripts/check_faults.py [encode] [save] [train] [neural] [daft] [together] [--kills 500] [--seed 0]
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ class Scenario:
     result: Callable[[Path], str]
     share_of_kills: float
     ignored: str = "$."
-    has_points: bool = True
+    is_one_process: bool = True
 
     def files(self, folder: Path) -> dict[str, str]:
         return {
@@ -159,7 +161,7 @@ def all_scenarios(work: Path) -> Iterator[Scenario]:
             Path.mkdir,
             lambda folder: "",
             0.08,
-            has_points=False,
+            is_one_process=False,
         )
 
 
@@ -306,11 +308,11 @@ class Check:
 
     def finish(self) -> None:
         """Run the command again, undisturbed."""
-        status, errors = run_here(self.arguments) if self.scenario.has_points else run(self.arguments)
+        status, errors = run_here(self.arguments) if self.scenario.is_one_process else run(self.arguments)
         if status and "--force" not in self.arguments and "already has a tokenizer" not in errors:
             raise Wrong(f"the next run: status {status}: {errors}")
         files = self.scenario.files(self.folder)
-        if self.scenario.name != "daft" and files != self.files:
+        if files != self.files:
             different = {name for name in files.keys() | self.files if files.get(name) != self.files.get(name)}
             raise Wrong(f"after the next run, other files: {sorted(different)}")
         if left := self.left_behind():
@@ -337,7 +339,8 @@ class Check:
 
     def stopped(self, moment: float, how: signal.Signals) -> tuple[int, str]:
         status, errors = run(self.arguments, moment, how)
-        if how != signal.SIGKILL and status and (left := self.left_behind()):
+        is_cleaning_up = how != signal.SIGKILL and self.scenario.is_one_process
+        if is_cleaning_up and status and (left := self.left_behind()):
             raise Wrong(f"{how.name} left {sorted(left)}")
         if len([line for line in errors.splitlines() if line.startswith("treetok: ")]) > 1:
             raise Wrong(f"{how.name}: {errors}")
@@ -369,6 +372,59 @@ class Check:
             self.disturbed("file size limit", f"{blocks} blocks", partial(run, limited), is_killed=False)
 
 
+# ---- several processes
+
+
+def check_together(work: Path, kills: int, rng: random.Random) -> bool:
+    """Three processes save one of two tokenizers, again and again, until they are killed; two load it."""
+    from treetok import TreeTokenizer
+
+    tokenizers = [TreeTokenizer.load(work / name) for name in ("old", "new")]
+    allowed = {loaded(work / name) for name in ("old", "new")}
+    target, log = work / "together", work / "together.log"
+    tokenizers[0].save(target)
+
+    def save() -> None:
+        while True:
+            random.choice(tokenizers).save(target)
+
+    def load() -> None:
+        while True:
+            note("load" if loaded(target) in allowed else "WRONG: neither the one nor the other")
+
+    def note(line: str) -> None:
+        with log.open("a") as file:
+            file.write(line + "\n")
+
+    def forked(work: Callable[[], None]) -> int:
+        if number := os.fork():
+            return number
+        try:
+            random.seed()
+            work()
+        except Exception as error:
+            note(f"WRONG: {error}")
+        finally:
+            os._exit(1)
+
+    def kill(number: int) -> None:
+        os.kill(number, signal.SIGKILL)
+        os.waitpid(number, 0)
+
+    readers, writers = [forked(load) for _ in range(2)], [forked(save) for _ in range(3)]
+    for turn in range(kills):
+        time.sleep(rng.uniform(0.01, 0.15))
+        kill(writers[turn % 3])
+        writers[turn % 3] = forked(save)
+    for number in [*readers, *writers]:
+        kill(number)
+    tokenizers[0].save(target)
+    left = sorted({path.name for path in target.iterdir()} ^ {path.name for path in (work / "old").iterdir()})
+    outcomes = Counter(log.read_text().splitlines())
+    print(f"together: {kills} kills; {dict(outcomes)}; left behind after the next save: {left}", flush=True)
+    return outcomes.keys() == {"load"} and not left
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO")
@@ -376,14 +432,19 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=1000, help="at system calls, at most for each scenario")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    # In the background, shells have it ignored, also by the commands that are started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     is_wrong = False
     with tempfile.TemporaryDirectory(dir="/dev/shm") as temporary:
-        for scenario in all_scenarios(Path(temporary)):
+        scenarios = list(all_scenarios(Path(temporary)))
+        if not options.scenarios or "together" in options.scenarios:
+            is_wrong |= not check_together(Path(temporary), options.kills, random.Random(options.seed))
+        for scenario in scenarios:
             if options.scenarios and scenario.name not in options.scenarios:
                 continue
             check = Check(scenario, Path(temporary))
             check.kill_at_random(round(options.kills * scenario.share_of_kills), random.Random(options.seed))
-            if scenario.has_points and options.faults:
+            if scenario.is_one_process and options.faults:
                 check.kill_and_fail_at_points(options.faults, random.Random(options.seed))
                 check.fill_disk()
             for what, outcomes in check.rows.items():

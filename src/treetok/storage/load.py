@@ -100,7 +100,13 @@ def newest_state(directory: Path, trees: TreeSource | None) -> TokenizerState:
         before = version_of(directory)
         try:
             with without_garbage_collection():
-                return state_from(directory, read_head(directory / HEAD), trees)
+                head = read_head(directory / HEAD)
+                moving = folder_of_files(directory, HEAD)
+                card = current_card(moving / CARD, directory / CARD)
+                # It has no checksum that would tell.
+                if before != version_of(directory):
+                    raise TreetokError(f"{directory} is replaced again and again while it is read")
+                return state_from(directory, head, card, moving, trees)
         except TreetokError:
             # If another process is saving a tokenizer here, the files read may be from different versions.
             if not tries_left or before == version_of(directory):
@@ -118,8 +124,10 @@ def version_of(directory: Path) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
-    moving = folder_of_files(directory, HEAD)
+def state_from(
+    directory: Path, head: dict[str, Any], card: str | None, moving: Path, trees: TreeSource | None
+) -> TokenizerState:
+    """`moving`: where files are that have not been moved to the directory yet."""
     with naming_directory(directory):
         files = head["files"]
         contents = {
@@ -130,7 +138,7 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
     checksums = Checksums(contents)
     checksums.start()
     try:
-        return state_of(directory, head, contents, trees, moving)
+        return state_of(directory, head, contents, card, trees)
     finally:
         # What is wrong in a file that is damaged does not matter.
         with naming_directory(directory):
@@ -143,8 +151,8 @@ def state_of(
     directory: Path,
     head: dict[str, Any],
     contents: Mapping[str, memoryview],
+    card: str | None,
     trees: TreeSource | None,
-    moving: Path,
 ) -> TokenizerState:
     """The state that these files hold. They may be damaged: their checksums are still being computed."""
     with naming_directory(directory):
@@ -183,7 +191,7 @@ def state_of(
         source,
         fewest_tokens,
         settings,
-        read_card(moving / CARD) or read_card(directory / CARD),
+        card,
         roles,
         normalizer,
     )
@@ -358,6 +366,11 @@ def release_pages(content: object) -> None:
     needed."""
     if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         content.madvise(mmap.MADV_DONTNEED)
+
+
+def current_card(moving: Path, path: Path) -> str | None:
+    card = read_card(moving)
+    return read_card(path) if card is None else card
 
 
 def read_card(path: Path) -> str | None:
