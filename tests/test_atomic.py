@@ -16,7 +16,7 @@ import pytest
 
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
 from treetok.storage import atomic, load, locks, replace_file
-from treetok.storage.atomic import find_file, folder_of, save_atomically
+from treetok.storage.atomic import folder_of, open_file, save_atomically
 from treetok.storage.replace_file import replaced_when_complete
 
 FILES = {"a.txt": b"a", "head.json": b"h", "z.txt": b"z"}
@@ -24,6 +24,11 @@ FILES = {"a.txt": b"a", "head.json": b"h", "z.txt": b"z"}
 
 def contents(directory):
     return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def read(directory, name):
+    with open_file(directory, "head.json", name) as file:
+        return file.read()
 
 
 def refuse(error):
@@ -40,7 +45,7 @@ def test_the_head_is_moved_first_and_its_files_are_found_at_any_time(tmp_path, m
     original = Path.replace
 
     def found():
-        return {name: find_file(tmp_path, "head.json", name).read_bytes() for name in FILES}
+        return {name: read(tmp_path, name) for name in FILES}
 
     def watched(self, target):
         seen.append(found())
@@ -100,7 +105,7 @@ def test_an_interrupted_move_is_finished_by_the_next_save(tmp_path):
     folder.mkdir()
     (folder / "a.txt").write_bytes(b"a")
     (tmp_path / "head.json").write_bytes(FILES["head.json"])
-    assert find_file(tmp_path, "head.json", "a.txt").read_bytes() == b"a"
+    assert read(tmp_path, "a.txt") == b"a"
     # It may keep files of the set that is there.
     save_atomically(tmp_path, {"head.json": b"new"}, "head.json")
     assert contents(tmp_path) == FILES | {"head.json": b"new"}
@@ -170,7 +175,7 @@ def test_errors_after_the_new_files_are_saved_are_warnings(tmp_path, monkeypatch
         patched.setattr(Path, "replace", only_the_head)
         with pytest.warns(TreetokWarning, match="has the new files, but some may still be in head.json"):
             save_atomically(tmp_path, FILES, "head.json")
-    assert {name: find_file(tmp_path, "head.json", name).read_bytes() for name in FILES} == FILES
+    assert {name: read(tmp_path, name) for name in FILES} == FILES
     monkeypatch.setattr(replace_file, "sync_directory", refuse(errno.EIO))
     with (
         pytest.warns(TreetokWarning, match=r"a\.txt is written, but a power cut may undo it"),

@@ -67,5 +67,8 @@ def test_a_run_killed_while_it_saves_is_that_of_before_or_after(tmp_path, monkey
     assert moved == [tmp_path / "run.json"]
     assert (tmp_path / "one").read_bytes() == b"1"
     again = Run.open(tmp_path, {}, resume=True)
+    # What was being moved is in its place now.
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", "one"}
+    assert (tmp_path / "one").read_bytes() == b"2"
     with pytest.warns(match="one is damaged"):
         assert again.stage("first", {}, {"one": BYTES}, lambda: ({"one": b"1"}, {}))["one"] == b"1"

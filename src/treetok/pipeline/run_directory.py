@@ -22,7 +22,7 @@ from typing import Any
 from treetok.errors import TreetokError, TreetokWarning, first_difference
 from treetok.pipeline.artefacts import Format
 from treetok.pipeline.peak_memory import peak_memory, reset_peak_memory
-from treetok.storage.atomic import LOCK, checked_target, find_file, save_atomically
+from treetok.storage.atomic import LOCK, checked_target, finish_saves, open_file, save_atomically
 
 RUN = "run.json"
 VERSION = 1
@@ -96,6 +96,8 @@ class Run:
         if not is_writer and not (resume or force):
             # Another process writes there; this one must not look at its files.
             return cls(None, described)
+        if is_writer and (place / RUN).exists():
+            finish_saves(place, RUN)
         if force:
             return cls._resumed_or_new(place, described, is_writer)
         if not (place / RUN).exists():
@@ -198,13 +200,17 @@ class Run:
                     f"{self.directory / file} is {why}: the stage {name!r} is done again", TreetokWarning, 3
                 )
                 return None
-        directory = self.directory
-        return Artefacts(formats, record.sha256, lambda file: find_file(directory, RUN, file).read_bytes())
+        return Artefacts(formats, record.sha256, self._read)
+
+    def _read(self, file: str) -> bytes:
+        assert self.directory is not None
+        with open_file(self.directory, RUN, file) as content:
+            return content.read()
 
     def _damage(self, file: str, sha256: str | None) -> str:
         assert self.directory is not None
         try:
-            with find_file(self.directory, RUN, file).open("rb") as content:
+            with open_file(self.directory, RUN, file) as content:
                 is_intact = hashlib.file_digest(content, "sha256").hexdigest() == sha256
         except FileNotFoundError:
             return "missing"

@@ -21,6 +21,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
@@ -46,10 +47,11 @@ def folder_of_files(directory: Path, head: str) -> Path:
     return folder_of(directory, head, (directory / head).read_bytes())
 
 
-def find_file(directory: Path, head: str, name: str) -> Path:
-    """The path of a file that belongs to the head that is there: it is looked for where it comes from first."""
-    moving = folder_of_files(directory, head) / name
-    return moving if moving.exists() else directory / name
+def open_file(directory: Path, head: str, name: str) -> BufferedReader:
+    """Open a file that belongs to the head that is there: it is looked for where it comes from first."""
+    with contextlib.suppress(FileNotFoundError):
+        return (folder_of_files(directory, head) / name).open("rb")
+    return (directory / name).open("rb")
 
 
 def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head: str) -> Path:
@@ -92,6 +94,15 @@ def save_atomically(
         raise TreetokError(f"cannot save to {target}: {error.strerror or error}") from None
     except ValueError as error:
         raise TreetokError(f"cannot save to {str(target)!r}: {error}") from None
+
+
+def finish_saves(directory: Path, head: str) -> None:
+    """Finish or remove what processes that were killed have left, without saving anything."""
+    try:
+        with only_writer(directory) as is_only:
+            finish_earlier_saves(directory, head, is_only)
+    except OSError as error:
+        raise TreetokError(f"cannot save to {directory}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager
