@@ -214,6 +214,23 @@ def test_the_folder_of_a_head_holds_what_the_head_lists(tmp_path, lossless, unca
     assert TreeTokenizer.load(tmp_path).profile == "lossless"
 
 
+TERMINATED = """
+import os, signal, sys
+from treetok.cli import main
+os.fsync = lambda descriptor: signal.raise_signal(signal.SIGTERM)
+main(["special-tokens", "en", "-o", sys.argv[1], "--add", "<a>"])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
+def test_a_command_that_is_terminated_while_it_saves_leaves_nothing(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", TERMINATED, str(tmp_path / "new")], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
 # ---- a file
 
 WRITER = """

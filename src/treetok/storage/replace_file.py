@@ -27,9 +27,10 @@ NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM, 
 def replaced_when_complete(path: Path) -> Iterator[IO[bytes]]:
     """A new file that replaces another one. If anything fails, what was there before stays, and nothing else."""
     remove_abandoned(path.parent, path.name)
-    beside = path.with_name(f".{path.name}.{this_machine()}-{os.urandom(8).hex()}{UNFINISHED}")
+    beside = name_beside(path)
     try:
-        file = new_locked_file(beside)
+        while (file := new_locked_file(beside)) is None:
+            beside = name_beside(path)
         try:
             yield file
             file.flush()
@@ -53,21 +54,25 @@ def replaced_when_complete(path: Path) -> Iterator[IO[bytes]]:
         )
 
 
-def new_locked_file(path: Path) -> IO[bytes]:
+def name_beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{this_machine()}-{os.urandom(8).hex()}{UNFINISHED}")
+
+
+def new_locked_file(path: Path) -> IO[bytes] | None:
+    """None if another process has found the file before it was locked, and is about to remove it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    while True:
-        file = os.fdopen(os.open(path, flags, 0o666), "wb")
-        try:
-            is_ours = take_lock(file.fileno()) and is_still_at(path, file.fileno())
-        except NoLocks:
-            is_ours = True
-        except BaseException:
-            file.close()
-            raise
-        if is_ours:
+    file = os.fdopen(os.open(path, flags, 0o666), "wb")
+    try:
+        if take_lock(file.fileno()) and is_still_at(path, file.fileno()):
             return file
-        # Another process has found it before it was locked, and removed it.
+    except NoLocks:
+        return file
+    except BaseException:
         file.close()
+        raise
+    file.close()
+    path.unlink(missing_ok=True)
+    return None
 
 
 def remove_abandoned(directory: Path, name: str | None = None) -> None:
