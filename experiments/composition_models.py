@@ -56,7 +56,6 @@ from treetok.pipeline.run_directory import RUN, Run
 from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress, Stopped
 from treetok.sources import TreeSource, scores_of_words
-from treetok.storage.atomic import find_file, has_file
 from treetok.tree import walk_spans
 from treetok.version import __version__
 
@@ -318,9 +317,9 @@ class Experiment:
         if (name, seed) in self._members:
             return self._members[name, seed]
         folder = self._model_folder(name, seed)
-        if folder is None or not has_file(folder, member_file(0)):
+        if folder is None or not (folder / member_file(0)).exists():
             return None
-        return EnsembleMember.load(find_file(folder, member_file(0)), self.device)
+        return EnsembleMember.load(folder / member_file(0), self.device)
 
     def _scored(self, sources: Mapping[str, TreeSource]) -> dict[str, Any]:
         """The recalls on all gold files, by their names; the words of all files are decoded together."""
@@ -343,7 +342,7 @@ class Experiment:
 
 def continued_run(folder: Path | None, identity: Mapping[str, Any]) -> Run:
     """The run of a model in a folder, or a new one. An error if it is of another training: nothing is lost."""
-    return Run.open(folder, identity, resume=folder is not None and has_file(folder, RUN))
+    return Run.open(folder, identity, resume=folder is not None and (folder / RUN).exists())
 
 
 def no_trees(*arguments: Any) -> Mapping[str, Sequence[float]]:

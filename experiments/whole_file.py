@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from treetok.storage.replace_file import replaced_when_complete
+
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file beside its place, and put it there once it is complete; folders are made."""
+    """Write a file; folders are made. If that fails, the old one stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
     try:
-        if isinstance(content, str):
-            beside.write_text(content, encoding="utf-8")
-        else:
-            beside.write_bytes(content)
-        beside.replace(path)
+        with replaced_when_complete(path) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         # A full disk does not say which file it had no room for.
         raise OSError(error.errno, error.strerror, str(path)) from None

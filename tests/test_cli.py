@@ -359,3 +359,17 @@ def test_a_closed_pipe_is_not_an_error():
     result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)
     assert result.stderr == b""
     assert result.stdout.count(b"\n") == 1
+
+
+def test_ctrl_c_while_modules_are_imported_is_one_line():
+    """It comes with the first import of the command itself."""
+    script = (
+        "import runpy, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'treetok.tokenizer': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "runpy.run_module('treetok', run_name='__main__')\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, check=False)
+    assert (result.returncode, result.stderr) == (130, b"treetok: interrupted\n")

@@ -29,7 +29,6 @@ from treetok.model.training.checkpoint import HEAD, read_checkpoint, write_check
 from treetok.model.training.schedule import warmup_cosine
 from treetok.pipeline.options import MAX_SEED
 from treetok.progress import Progress, Stopped
-from treetok.storage.atomic import has_file
 
 # Of one chart: it has two tensors of this size, and as many for gradients.
 VALUES_PER_CHART = {"cpu": 2**24, "cuda": 2**28}
@@ -186,7 +185,7 @@ def train(
 ) -> None:
     """Train to the end, from the checkpoint in the folder if there is one. A stop leaves a checkpoint too."""
     progress = progress or Progress(None)
-    if has_file(folder, HEAD):
+    if (folder / HEAD).exists():
         try:
             trainer.load(folder)
         except TreetokError as error:

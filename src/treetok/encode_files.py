@@ -24,6 +24,7 @@ from treetok.corpus.reading import compression_of, has_rows, read_blocks, read_t
 from treetok.corpus.rows import Report
 from treetok.errors import TreetokError
 from treetok.progress import Progress
+from treetok.storage.replace_file import replaced_when_complete
 
 # Long enough that threads have something to share, short enough to bound memory.
 ENCODED_AT_ONCE = 16 << 20
@@ -196,26 +197,8 @@ def together(texts: Iterable[str], at_once: int) -> Iterator[list[str]]:
 @contextlib.contextmanager
 def written_beside(output: Path) -> Iterator[IO[bytes]]:
     """A new file that replaces `output` when it is complete."""
-    # Here, since it takes a few milliseconds to import.
-    import tempfile
-
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
-    except OSError as error:
-        raise TreetokError(f"cannot write {output}: {error.strerror or error}") from None
-    beside = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with replaced_when_complete(output) as file:
             yield file
-        beside.chmod(0o666 & ~current_umask())
-        beside.replace(output)
     except OSError as error:
         raise TreetokError(f"cannot write {output}: {error.strerror or error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def current_umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

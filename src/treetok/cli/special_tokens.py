@@ -8,7 +8,8 @@ from typing import Any
 from treetok import TreeTokenizer, TreetokError
 from treetok.cli.help import HelpFormatter, examples, model_help
 from treetok.special_tokens import ROLES
-from treetok.storage.atomic import checked_target, has_file
+from treetok.stop_signal import exit_on_termination
+from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
 
 
@@ -41,10 +42,11 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     directory = checked_target(options.output, FILES, HEAD)
-    if has_file(directory, HEAD) and not options.force:
+    if (directory / HEAD).exists() and not options.force:
         raise TreetokError(f"{directory} already has a tokenizer: pass --force to replace it")
     tokenizer = TreeTokenizer.load(options.model)
     roles = {role: getattr(options, role) for role in ROLES if hasattr(options, role)}
     changed = tokenizer.with_special_tokens(options.add, **roles)
-    changed.save(directory)
+    with exit_on_termination():
+        changed.save(directory)
     print(f"{directory}: {changed.vocab_size} tokens, {len(changed.special_tokens)} of them special")

@@ -18,7 +18,8 @@ from treetok.cli.engine_options import (
 from treetok.cli.help import HelpFormatter, examples
 from treetok.cli.special_tokens import add_roles
 from treetok.special_tokens import ROLES
-from treetok.storage.atomic import checked_target, has_file
+from treetok.stop_signal import exit_on_termination
+from treetok.storage.atomic import checked_target
 from treetok.storage.format import FILES, HEAD
 from treetok.text import PROFILES
 from treetok.text.normalized import NORMALIZERS
@@ -193,7 +194,8 @@ def run(arguments: argparse.Namespace) -> None:
     if not is_first_process():
         return
     tokenizer = TreeTokenizer(trained.state)
-    tokenizer.save(arguments.output)
+    with exit_on_termination():
+        tokenizer.save(arguments.output)
     if not arguments.quiet:
         print(summary(trained))
     print(f"{arguments.output}: {tokenizer.vocab_size} tokens, profile {tokenizer.profile}")
@@ -215,7 +217,7 @@ def check_nothing_is_replaced(directory: Path, resume: bool) -> None:
     """Refuse a directory that has a tokenizer, unless the run that made it is resumed."""
     from treetok.pipeline.run_directory import RUN
 
-    has_run = has_file(directory / TRAINING, RUN)
-    if has_file(directory, HEAD) and not (resume and has_run):
+    has_run = (directory / TRAINING / RUN).exists()
+    if (directory / HEAD).exists() and not (resume and has_run):
         hint = ", or --resume to continue the run that made it" if has_run else ""
         raise TreetokError(f"{directory} already has a tokenizer: pass --force to replace it{hint}")

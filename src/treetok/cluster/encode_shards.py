@@ -30,6 +30,7 @@ from treetok.cluster.shards import DEFAULT_SHARD_BYTES, Shard, cut_into_shards
 from treetok.cluster.sources import list_sources
 from treetok.corpus.blocks import blocks_of_words
 from treetok.corpus.lines import decode
+from treetok.corpus.opening import reading_errors
 from treetok.corpus.reading import BLOCK_BYTES, has_rows, rows_in
 from treetok.encode_files import ENCODED_AT_ONCE, checked_dtype
 from treetok.errors import TreetokError
@@ -139,10 +140,11 @@ class EncodeShard:
 
         def tables(raw: IO[bytes]) -> Iterator[pyarrow.Table]:
             nonlocal count
-            for rows, offsets, ids, ends in self._pieces(raw, shard):
-                count += len(ids)
-                lists = pyarrow.ListArray.from_arrays(ends.astype(np.int32), ids.astype(kind, copy=False))
-                yield pyarrow.table([[shard.source] * len(rows), rows, offsets, lists], schema=schema)
+            with reading_errors(shard.source):
+                for rows, offsets, ids, ends in self._pieces(raw, shard):
+                    count += len(ids)
+                    lists = pyarrow.ListArray.from_arrays(ends.astype(np.int32), ids.astype(kind, copy=False))
+                    yield pyarrow.table([[shard.source] * len(rows), rows, offsets, lists], schema=schema)
 
         with open_shard(shard, self.io_config) as raw:
             self.folder.write(shard.name, schema, tables(raw), lambda: {"ids": count})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,10 +25,12 @@ from treetok.cached_property import cached_property
 from treetok.cluster.shards import Shard
 from treetok.cluster.sources import is_url
 from treetok.errors import TreetokError, first_difference
+from treetok.storage.locks import SECONDS_UNTIL_STALE
+from treetok.storage.replace_file import UNFINISHED, remove_abandoned, replaced_when_complete
 
 MANIFEST = "_treetok.json"
 VERSION = 1
-RESULT, UNFINISHED = ".parquet", ".unfinished"
+RESULT = ".parquet"
 # The key of what is recorded about a shard in its own file.
 FACTS = "treetok"
 FILES_AT_ONCE = 32
@@ -61,6 +64,10 @@ class ShardFolder:
     @property
     def _filesystem(self) -> pyarrow.fs.FileSystem:
         return self._opened[0]
+
+    @property
+    def _is_local(self) -> bool:
+        return isinstance(self._filesystem, pyarrow.fs.LocalFileSystem)
 
     def path(self, name: str) -> str:
         """The path of a file, for pyarrow."""
@@ -108,19 +115,27 @@ class ShardFolder:
             )
         kept = {shard.name for shard in shards if recorded.get(shard.name) == list(astuple(shard))} & done
         with self._writing_errors():
-            if isinstance(self._filesystem, pyarrow.fs.LocalFileSystem):
+            if self._is_local:
                 self._filesystem.create_dir(self._opened[1])
             self._delete(done - kept)
             plan = {shard.name: astuple(shard) for shard in shards}
             content = json.dumps({"version": VERSION, "settings": described, "shards": plan}, indent=1)
-            with self._renamed_when_complete(MANIFEST) as path, self._filesystem.open_output_stream(path) as file:
+            with self._whole_file(MANIFEST) as file:
                 file.write(content.encode("utf-8", "surrogateescape"))
         return kept
 
     def remove_unfinished(self) -> None:
-        """Remove what workers that were killed have left behind."""
+        """Remove what workers that were killed have left behind. Another run may be writing to the same folder:
+        where that cannot be told, only what is old is removed."""
         with self._writing_errors():
-            self._delete(name for name in self.files() if name.endswith(UNFINISHED))
+            if self._is_local:
+                remove_abandoned(Path(self._opened[1]))
+                return
+            selector = pyarrow.fs.FileSelector(self._opened[1], allow_not_found=True)
+            for info in self._filesystem.get_file_info(selector):
+                is_unfinished = info.is_file and info.base_name.endswith(UNFINISHED)
+                if is_unfinished and time.time() - info.mtime.timestamp() > SECONDS_UNTIL_STALE:
+                    self._delete([info.base_name])
 
     def _delete(self, names: Iterable[str]) -> None:
         for name in names:
@@ -163,8 +178,8 @@ class ShardFolder:
     ) -> None:
         """Write the results of a shard. `facts` are asked for when all tables are written."""
         with (
-            self._renamed_when_complete(name) as path,
-            self._filesystem.open_output_stream(path) as file,
+            self._writing_errors(),
+            self._whole_file(name) as file,
             pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
         ):
             for table in tables:
@@ -186,16 +201,19 @@ class ShardFolder:
             raise TreetokError(f"{self.url(name)} is damaged: remove it and run again ({error})") from None
 
     @contextlib.contextmanager
-    def _renamed_when_complete(self, name: str) -> Iterator[str]:
+    def _whole_file(self, name: str) -> Iterator[Any]:
+        """A file that appears when it is complete."""
+        if self._is_local:
+            with replaced_when_complete(Path(self.path(name))) as local:
+                yield local
+            return
         beside = self.path(f".{name}.{uuid.uuid4().hex}{UNFINISHED}")
         try:
-            yield beside
-            if isinstance(self._filesystem, pyarrow.fs.LocalFileSystem):
-                self._filesystem.move(beside, self.path(name))
-            else:
-                # Object stores cannot rename, but a copy appears there when it is complete.
-                self._filesystem.copy_file(beside, self.path(name))
-                self._filesystem.delete_file(beside)
+            with self._filesystem.open_output_stream(beside) as remote:
+                yield remote
+            # Object stores cannot rename, but a copy appears there when it is complete.
+            self._filesystem.copy_file(beside, self.path(name))
+            self._filesystem.delete_file(beside)
         except BaseException:
             with contextlib.suppress(OSError):
                 self._filesystem.delete_file(beside)

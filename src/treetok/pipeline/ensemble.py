@@ -30,7 +30,6 @@ from treetok.pipeline.morphs_from_trees import morphs_of_trees
 from treetok.pipeline.run_directory import Made, Run
 from treetok.pipeline.time_budget import Budget
 from treetok.progress import Progress, Stopped
-from treetok.storage.atomic import has_file
 
 REPORT_EVERY = 20
 VALIDATE_EVERY = 500
@@ -227,7 +226,7 @@ def member_file(number: int) -> str:
 
 def restore(folder: Path | None, load: Callable[[Path], None]) -> None:
     """Continue from the checkpoint in a folder if there is a valid one; otherwise the stage starts over."""
-    if folder is None or not has_file(folder, CHECKPOINT):
+    if folder is None or not (folder / CHECKPOINT).exists():
         return
     try:
         load(folder)

@@ -22,7 +22,7 @@ from typing import Any
 from treetok.errors import TreetokError, TreetokWarning, first_difference
 from treetok.pipeline.artefacts import Format
 from treetok.pipeline.peak_memory import peak_memory, reset_peak_memory
-from treetok.storage.atomic import checked_target, find_file, has_file, save_atomically
+from treetok.storage.atomic import LOCK, checked_target, finish_saves, open_file, save_atomically
 
 RUN = "run.json"
 VERSION = 1
@@ -96,13 +96,15 @@ class Run:
         if not is_writer and not (resume or force):
             # Another process writes there; this one must not look at its files.
             return cls(None, described)
+        if is_writer and (place / RUN).exists():
+            finish_saves(place, RUN)
         if force:
             return cls._resumed_or_new(place, described, is_writer)
-        if not has_file(place, RUN):
-            if has_file(place, "words.tsv"):
+        if not (place / RUN).exists():
+            if (place / "words.tsv").exists():
                 raise TreetokError(f"{place} has files of a run, but {RUN} is missing: remove it to begin anew")
             return cls(place, described, is_writer)
-        saved = read_json(find_file(place, RUN))
+        saved = read_json(place / RUN)
         if not resume:
             if has_models(saved):
                 raise TreetokError(f"{place} has an earlier run: continue it with --resume, or pass --force")
@@ -116,7 +118,7 @@ class Run:
         """Nothing is removed here: a new run replaces the files of an old one as its stages finish."""
         run = cls(place, identity, is_writer)
         with contextlib.suppress(TreetokError):
-            run._load(read_json(find_file(place, RUN)))
+            run._load(read_json(place / RUN))
             return run
         # A process that does not write must not look at files that another one is replacing.
         return cls(place if is_writer else None, identity, is_writer)
@@ -160,6 +162,8 @@ class Run:
         described: dict[str, Any] = json.loads(json.dumps(inputs))
         if (found := self._found(name, described, formats)) is not None:
             self.done_before.add(name)
+            # A run that was killed may have left them.
+            self._remove_checkpoints(name)
             return found
         before, self.current = self.current, name
         self._start(name, described)
@@ -196,13 +200,17 @@ class Run:
                     f"{self.directory / file} is {why}: the stage {name!r} is done again", TreetokWarning, 3
                 )
                 return None
-        directory = self.directory
-        return Artefacts(formats, record.sha256, lambda file: find_file(directory, file).read_bytes())
+        return Artefacts(formats, record.sha256, self._read)
+
+    def _read(self, file: str) -> bytes:
+        assert self.directory is not None
+        with open_file(self.directory, RUN, file) as content:
+            return content.read()
 
     def _damage(self, file: str, sha256: str | None) -> str:
         assert self.directory is not None
         try:
-            with find_file(self.directory, file).open("rb") as content:
+            with open_file(self.directory, RUN, file) as content:
                 is_intact = hashlib.file_digest(content, "sha256").hexdigest() == sha256
         except FileNotFoundError:
             return "missing"
@@ -237,7 +245,7 @@ class Run:
         if folder is None or not self.is_writer or not folder.is_dir():
             return
         for path in sorted(folder.rglob("*"), reverse=True):
-            if path.is_file() and path.suffix in (".safetensors", ".json"):
+            if path.is_file() and (path.suffix in (".safetensors", ".json") or path.name == LOCK):
                 path.unlink()
         for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
             with contextlib.suppress(OSError):

@@ -23,7 +23,7 @@ from treetok.garbage_collection import without_garbage_collection
 from treetok.lexicon import Lexicon
 from treetok.sources import CountTrees, ParserTrees, TreeSource
 from treetok.special_tokens import check_roles, check_special_tokens, default_roles
-from treetok.storage.atomic import ARRIVING, find_file
+from treetok.storage.atomic import folder_of
 from treetok.storage.files import is_shipped, map_file, read_file, shipped_directory
 from treetok.storage.format import (
     CARD,
@@ -70,7 +70,7 @@ def find_directory(name_or_directory: str | os.PathLike[str]) -> Path:
         raise TreetokError(f"a tokenizer must be a name or a directory, not {name_or_directory!r}")
     name = os.fspath(name_or_directory)
     if isinstance(name_or_directory, str) and name in shipped_names():
-        if find_file(Path(name), HEAD).exists():
+        if Path(name, HEAD).exists():
             warnings.warn(
                 f"{name!r} loads the tokenizer shipped with treetok; for the local directory use './{name}'",
                 TreetokWarning,
@@ -108,37 +108,48 @@ def newest_state(directory: Path, trees: TreeSource | None) -> TokenizerState:
         before = version_of(directory)
         try:
             with without_garbage_collection():
-                return state_from(directory, read_head(directory), trees)
+                content = read_head_file(directory)
+                head = parsed_head(content, directory / HEAD)
+                moving = folder_of(directory, HEAD, content)
+                card = current_card(moving, directory)
+                # It has no checksum that would tell.
+                if before != version_of(directory):
+                    raise TreetokError(f"{directory} is replaced again and again while it is read")
+                return state_from(directory, head, card, moving, trees)
         except TreetokError:
             # If another process is saving a tokenizer here, the files read may be from different versions.
-            if not tries_left or (before == version_of(directory) and not (directory / ARRIVING).exists()):
+            if not tries_left or before == version_of(directory):
                 raise
             time.sleep(0.02)
     raise AssertionError("unreachable")
 
 
-def version_of(directory: Path) -> tuple[bool, int, int, int]:
+def version_of(directory: Path) -> tuple[int, int, int]:
     """A value that changes whenever a tokenizer is saved. File timestamps are coarse, so two saves in quick
     succession may have equal times, but then their inodes differ."""
-    is_arriving = (directory / ARRIVING).exists()
     with contextlib.suppress(OSError):
         head = (directory / HEAD).stat()
-        return is_arriving, head.st_ino, head.st_mtime_ns, head.st_ctime_ns
-    return is_arriving, 0, 0, 0
+        return head.st_ino, head.st_mtime_ns, head.st_ctime_ns
+    return 0, 0, 0
 
 
-def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) -> TokenizerState:
+def state_from(
+    directory: Path, head: dict[str, Any], card: str | None, moving: Path, trees: TreeSource | None
+) -> TokenizerState:
+    """`moving`: where files are that have not been moved to the directory yet."""
     with naming_directory(directory):
         files = head["files"]
         contents = {
-            name: map_file(path_of(directory, name, files[name]), directory, files[name]["bytes"])
+            name: map_current(
+                moving / name, path_of(directory, name, files[name]), directory, files[name]["bytes"]
+            )
             for name in FILES
             if name in files
         }
     checksums = Checksums(contents)
     checksums.start()
     try:
-        return state_of(directory, head, contents, trees)
+        return state_of(directory, head, contents, card, trees)
     finally:
         # What is wrong in a file that is damaged does not matter.
         with naming_directory(directory):
@@ -148,7 +159,11 @@ def state_from(directory: Path, head: dict[str, Any], trees: TreeSource | None) 
 
 
 def state_of(
-    directory: Path, head: dict[str, Any], contents: Mapping[str, memoryview], trees: TreeSource | None
+    directory: Path,
+    head: dict[str, Any],
+    contents: Mapping[str, memoryview],
+    card: str | None,
+    trees: TreeSource | None,
 ) -> TokenizerState:
     """The state that these files hold. They may be damaged: their checksums are still being computed."""
     with naming_directory(directory):
@@ -184,7 +199,7 @@ def state_of(
         source,
         fewest_tokens,
         settings,
-        read_card(find_file(directory, CARD), directory),
+        card,
         roles,
         normalizer,
     )
@@ -229,13 +244,22 @@ def read_source(name: Any, contents: Mapping[str, memoryview], directory: Path) 
 
 
 def read_head(directory: Path) -> dict[str, Any]:
-    path = find_file(directory, HEAD)
+    return parsed_head(read_head_file(directory), directory / HEAD)
+
+
+def read_head_file(directory: Path) -> bytes:
+    path = directory / HEAD
     try:
-        head = parse_json(read_file(path, directory, LONGEST_HEAD))
+        return read_file(path, directory, LONGEST_HEAD)
     except FileNotFoundError:
         raise TreetokError(f"{path.parent} is not a tokenizer: {path.name} is missing") from None
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def parsed_head(content: bytes, path: Path) -> dict[str, Any]:
+    try:
+        head = parse_json(content)
     except ValueError as error:
         raise TreetokError(f"{path} is damaged: {error}") from None
     if not isinstance(head, dict) or type(head.get("format")) is not int or head["format"] < 1:
@@ -252,10 +276,10 @@ def path_of(directory: Path, name: str, expected: dict[str, Any]) -> Path:
     any other tokenizer a `shared` entry is ignored."""
     shared = expected.get("shared")
     if shared is None:
-        return find_file(directory, name)
+        return directory / name
     if is_shipped(directory) and Path(shared).name == shared:
         return shipped_directory() / str(shared)
-    path = find_file(directory, name)
+    path = directory / name
     if not path.exists():
         raise TreetokError(
             f"{path} is missing: shipped tokenizers share it; to copy one, load it by name and save it elsewhere"
@@ -273,6 +297,17 @@ def shared_files(directory: Path) -> list[Path]:
 def has_own_trees(directory: Path) -> bool:
     """Whether trees of unseen words come from the tokenizer's own files, and not from an object that is passed."""
     return read_head(directory).get("trees") != CUSTOM
+
+
+def map_current(moving: Path, path: Path, directory: Path, expected: object) -> memoryview:
+    """The content of a file that may not have been moved to its path yet."""
+    if moving.exists():
+        try:
+            return map_file(moving, directory, expected)
+        except TreetokError:
+            if moving.exists():
+                raise
+    return map_file(path, directory, expected)
 
 
 class Checksums:
@@ -316,6 +351,11 @@ def release_pages(content: object) -> None:
     needed."""
     if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         content.madvise(mmap.MADV_DONTNEED)
+
+
+def current_card(moving: Path, directory: Path) -> str | None:
+    card = read_card(moving / CARD, directory)
+    return read_card(directory / CARD, directory) if card is None else card
 
 
 def read_card(path: Path, directory: Path) -> str | None:

@@ -15,7 +15,7 @@ import torch
 
 from treetok.errors import TreetokError, first_difference
 from treetok.model.training.trainer import Trainer
-from treetok.storage.atomic import find_file, save_atomically
+from treetok.storage.atomic import open_file, save_atomically
 
 HEAD = "checkpoint.json"
 PARAMETERS = "parameters.safetensors"
@@ -86,7 +86,7 @@ def read_checkpoint(
 ) -> dict[str, Any]:
     """Load a checkpoint into a model and its optimiser; returns its head, with the best parameters, if saved, as
     `best`."""
-    head_path = find_file(directory, HEAD)
+    head_path = directory / HEAD
     try:
         head: dict[str, Any] = json.loads(head_path.read_text(encoding="utf-8"))
         step, sums = head["step"], head["sha256"]
@@ -98,15 +98,13 @@ def read_checkpoint(
         if type(step) is not int or not 0 <= step <= last_step:
             raise ValueError(f"there is no step {step!r}")
         parameters = dict(model.named_parameters())
-        saved = read_tensors(find_file(directory, PARAMETERS), sums[PARAMETERS], parameters)
+        saved = read_tensors(directory, PARAMETERS, sums[PARAMETERS], parameters)
         moments = {
-            moment: read_tensors(
-                find_file(directory, file), sums[file], parameters if step else {}, may_lack_some=True
-            )
+            moment: read_tensors(directory, file, sums[file], parameters if step else {}, may_lack_some=True)
             for moment, file in MOMENTS.items()
         }
         if BEST_PARAMETERS in sums:
-            head["best"] = read_tensors(find_file(directory, BEST_PARAMETERS), sums[BEST_PARAMETERS], parameters)
+            head["best"] = read_tensors(directory, BEST_PARAMETERS, sums[BEST_PARAMETERS], parameters)
     except FileNotFoundError as error:
         raise TreetokError(
             f"there is no checkpoint in {directory}: {Path(error.filename).name} is missing"
@@ -139,10 +137,16 @@ def put_tensors(
 
 
 def read_tensors(
-    path: Path, sha256: str, expected: Mapping[str, torch.nn.Parameter], may_lack_some: bool = False
+    directory: Path,
+    name: str,
+    sha256: str,
+    expected: Mapping[str, torch.nn.Parameter],
+    may_lack_some: bool = False,
 ) -> dict[str, torch.Tensor]:
-    """The tensors in a file, whose names and shapes must match the model."""
-    content = path.read_bytes()
+    """The tensors in a file of a checkpoint, whose names and shapes must match the model."""
+    path = directory / name
+    with open_file(directory, HEAD, name) as file:
+        content = file.read()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise TreetokError(f"{path} is damaged: its checksum is not the one in {HEAD}")
     try:
