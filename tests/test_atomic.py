@@ -196,8 +196,8 @@ def test_a_hidden_folder_overrides_nothing(tmp_path, lossless, uncased, monkeypa
     assert TreeTokenizer.load(tmp_path).profile == "lossless"
     (tmp_path / "vocab.tsv").unlink()
     reads = []
-    original = load.read_head
-    monkeypatch.setattr(load, "read_head", lambda path: reads.append(path) or original(path))
+    original = load.read_head_file
+    monkeypatch.setattr(load, "read_head_file", lambda path: reads.append(path) or original(path))
     with pytest.raises(TreetokError, match=r"vocab\.tsv is missing"):
         TreeTokenizer.load(tmp_path)
     assert len(reads) == 1
