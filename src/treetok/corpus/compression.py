@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
 import io
-import lzma
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol, cast
 
@@ -27,15 +24,26 @@ ZSTD_AT_ONCE = 256
 @contextlib.contextmanager
 def decompress(raw: IO[bytes], compression: str, name: object) -> Iterator[IO[bytes]]:
     """Open a stream of the decompressed bytes of a file."""
+    # Libraries are imported where they are needed: together, they would take longer than a small text.
     if compression == ".gz":
-        yield cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+        import gzip
+        import zlib
+
+        try:
+            yield cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise damaged(name, error) from None
     elif compression == ".xz":
+        import lzma
+
         memory = LARGEST_WINDOW + BESIDE_WINDOW
         try:
             yield buffered(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_AUTO, memory))
         except lzma.LZMAError as error:
             raise damaged(name, error, "usage limit") from None
     elif compression == ".bz2":
+        import bz2
+
         yield buffered(raw, bz2.BZ2Decompressor)
     elif compression == ".zst":
         try:
@@ -51,8 +59,8 @@ def decompress(raw: IO[bytes], compression: str, name: object) -> Iterator[IO[by
         yield raw
 
 
-def damaged(name: object, error: Exception, says_too_large: str) -> TreetokError:
-    if says_too_large in str(error):
+def damaged(name: object, error: Exception, says_too_large: str | None = None) -> TreetokError:
+    if says_too_large and says_too_large in str(error):
         return TreetokError(f"{name} needs more than {LARGEST_WINDOW >> 20} MiB of memory to be decompressed")
     return TreetokError(f"{name} is damaged or does not match its file extension: {error}")
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
-import lzma
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +21,7 @@ def reading_errors(name: object) -> Iterator[None]:
         raise TreetokError(f"{name} is a directory, not a text file") from None
     except FileNotFoundError:
         raise TreetokError(f"no such file: {name}") from None
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+    except EOFError as error:
         raise TreetokError(f"{name} is damaged or does not match its file extension: {error}") from None
     except OSError as error:
         raise TreetokError(f"cannot read {name}: {error.strerror or error}") from None
