@@ -23,6 +23,7 @@ from treetok.storage.files import real_path
 from treetok.storage.format import LONGEST_HEAD
 from treetok.storage.strict_json import DEEPEST, parse_json
 from treetok.storage.tensors import LONGEST_HEADER, MOST_ARRAYS, read_tensors
+from treetok.storage.vocab_tsv import LONGEST_VOCABULARY
 
 WORDS = {stem + ending: 5 for stem in (" walk", " jump", "look") for ending in ("", "s", "ed", "ing", "er")}
 resource = pytest.importorskip("resource", reason="there are no limits of resources")
@@ -174,6 +175,17 @@ def test_what_could_not_be_loaded_is_not_saved(made, tmp_path):
     with pytest.raises(TreetokError, match=r"cannot be saved: .* nested too deeply"):
         TreeTokenizer(state).save(tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_large_vocabulary_is_refused_before_it_is_read(saved):
+    size = LONGEST_VOCABULARY + 1
+    # A file with a hole takes no place on the disk.
+    os.truncate(saved / "vocab.tsv", size)
+    head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
+    head["files"]["vocab.tsv"]["bytes"] = size
+    (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
+    with pytest.raises(TreetokError, match=r"vocab\.tsv is damaged: it is larger than 67108864 bytes"):
+        TreeTokenizer.load(saved)
 
 
 # ---- links
