@@ -2,16 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <cstring>
-#include <optional>
-
 #include "utf8.h"
+#include "vocabulary_file.h"
 
 namespace nb = nanobind;
 
 namespace {
-
-constexpr std::size_t MOST_DIGITS = 18;
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -20,41 +16,22 @@ nb::object owned(PyObject* made) {
   return nb::steal(made);
 }
 
-std::optional<long long> number_of(const char* digits, const char* end) {
-  if (digits == end || std::size_t(end - digits) > MOST_DIGITS) return std::nullopt;
-  long long number = 0;
-  for (; digits < end; ++digits) {
-    if (*digits < '0' || *digits > '9') return std::nullopt;
-    number = number * 10 + (*digits - '0');
-  }
-  return number;
-}
-
 // The entries of a vocabulary of which every line is a token, a tab and a count; None if there is any other line, or if
 // the sum of the counts is larger than `most`. Tokens with a backslash are left to `unescape`. Raises UnicodeDecodeError.
 nb::object vocabulary_entries(Bytes utf8, nb::object unescape, long long most) {
-  const char *at = reinterpret_cast<const char*>(utf8.data()), *end = at + utf8.size();
   nb::list entries;
-  long long left = most;
-  while (at < end) {
-    const char* line_end = static_cast<const char*>(std::memchr(at, '\n', std::size_t(end - at)));
-    if (!line_end) return nb::none();
-    const char* tab = static_cast<const char*>(std::memchr(at, '\t', std::size_t(line_end - at)));
-    if (!tab || tab == at) return nb::none();
-    const std::optional<long long> count = number_of(tab + 1, line_end);
-    if (!count || *count > left) return nb::none();
-    left -= *count;
-    nb::object token = owned(PyUnicode_DecodeUTF8(at, tab - at, "strict"));
-    if (std::memchr(at, '\\', std::size_t(tab - at))) token = unescape(token);
-    const nb::object number = owned(PyLong_FromLongLong(*count));
+  const auto add = [&](const char* bytes, std::size_t size, bool is_escaped, long long count) {
+    nb::object token = owned(PyUnicode_DecodeUTF8(bytes, Py_ssize_t(size), "strict"));
+    if (is_escaped) token = unescape(token);
+    const nb::object number = owned(PyLong_FromLongLong(count));
     const nb::object entry = owned(PyTuple_Pack(2, token.ptr(), number.ptr()));
     // A string and a number refer to nothing, so that Python need not look for garbage here: it would drop the tuple
     // from its list as well, but only after it has looked at all of them.
     PyObject_GC_UnTrack(entry.ptr());
     entries.append(entry);
-    at = line_end + 1;
-  }
-  return entries;
+  };
+  const auto* text = reinterpret_cast<const char*>(utf8.data());
+  return treetok::read_vocabulary_file(text, utf8.size(), most, add) ? nb::object(entries) : nb::none();
 }
 
 // Entries as a list of tokens and an array of counts, and the places of tokens that are not strings.
