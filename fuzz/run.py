@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -45,6 +46,8 @@ FLAGS = [
     *("-std=c++17", "-gline-tables-only", "-O1", "-Wall", "-Wextra", "-ffp-contract=off", "-D_GLIBCXX_ASSERTIONS"),
     *(f"-fsanitize={CHECKS}", "-fno-sanitize-recover=all"),
 ]
+# Seconds for one input, and megabytes.
+LIMITS = ["-timeout=20", "-rss_limit_mb=2048"]
 
 
 class Fuzzing:
@@ -113,40 +116,29 @@ class Fuzzing:
     def environment(self) -> dict[str, str]:
         return {"UBSAN_OPTIONS": "print_stacktrace=1", **os.environ, "PYTHONPATH": str(self.work / "package")}
 
-    def fuzz(self, target: str, seconds: int, seed: int) -> bool:
-        """Try the corpus, then new inputs; returns whether all went well, and says how it went."""
+    def fuzz(self, target: str, seconds: int, seed: int) -> Run:
+        """Try the corpus, then new inputs."""
         learned, corpus, failed = self.work / "learned" / target, HERE / "corpus" / target, self.work / "failed"
         learned.mkdir(parents=True, exist_ok=True)
         log = self.work / f"{target}.log"
-        start = time.time()
         command = [
             *self.command(target),
+            *(f"-seed={seed}", f"-max_total_time={seconds}" if seconds else "-runs=0"),
             *(
-                f"-seed={seed}",
-                f"-max_total_time={seconds}" if seconds else "-runs=0",
                 f"-max_len={TARGETS[target]}",
+                *LIMITS,
+                "-print_final_stats=1",
+                f"-artifact_prefix={failed / target}-",
             ),
-            *("-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1", f"-artifact_prefix={failed / target}-"),
             *map(str, [learned, *[folder for folder in (corpus,) if folder.is_dir()]]),
         ]
+        start = time.monotonic()
         with log.open("w") as output:
             status = subprocess.run(command, stdout=output, stderr=output, env=self.environment()).returncode
-        text = log.read_text(errors="replace")
-        if status == 0:
-            print(f"{target}: {summary(text)} (seed {seed}, {time.time() - start:.0f} s)", flush=True)
-            return True
-        print(f"== {target}: FAILED with seed {seed} after {time.time() - start:.0f} s; the end of {log}:")
-        print("\n".join(text.splitlines()[-60:]))
-        found = re.search(r"Test unit written to (\S+)", text)
-        if found:
-            print(
-                f"== repeat it: {shown(['python', 'fuzz/run.py', target, '--input', relative(found[1])])}",
-                flush=True,
-            )
-        return False
+        return Run(target, seed, status == 0, time.monotonic() - start, log)
 
     def repeat(self, target: str, file: Path) -> int:
-        command = [*self.command(target), "-timeout=20", "-rss_limit_mb=2048", str(file)]
+        command = [*self.command(target), *LIMITS, str(file)]
         return subprocess.run(command, env=self.environment()).returncode
 
     def keep(self, target: str) -> None:
@@ -164,20 +156,32 @@ class Fuzzing:
         print(f"{target}: {len(sizes)} inputs, {sum(sizes)} bytes", flush=True)
 
 
-def summary(log: str) -> str:
-    """What libFuzzer counted, in words."""
-    runs = re.search(r"number_of_executed_units: (\d+)", log)
-    coverage = re.findall(r"cov: (\d+)", log)
-    return f"{runs[1] if runs else '?'} inputs, {coverage[-1] if coverage else '?'} places reached"
+@dataclass
+class Run:
+    """How a target went."""
 
+    target: str
+    seed: int
+    is_right: bool
+    seconds: float
+    log: Path
 
-def relative(file: str) -> str:
-    path = Path(file)
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
-
-
-def shown(command: list[str]) -> str:
-    return shlex.join(command)
+    def tell(self) -> None:
+        log = self.log.read_text(errors="replace")
+        if self.is_right:
+            runs = re.search(r"number_of_executed_units: (\d+)", log)
+            coverage = re.findall(r"cov: (\d+)", log)
+            counts = f"{runs[1] if runs else '?'} inputs, {coverage[-1] if coverage else '?'} places reached"
+            print(f"{self.target}: {counts} (seed {self.seed}, {self.seconds:.0f} s)", flush=True)
+            return
+        print(f"== {self.target}: FAILED with seed {self.seed} after {self.seconds:.0f} s; the end of {self.log}:")
+        print(*log.splitlines()[-60:], sep="\n")
+        if found := re.search(r"Test unit written to (\S+)", log):
+            python = Path(sys.executable)
+            shown = [
+                path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in (python, Path(found[1]))
+            ]
+            print(f"== repeat it: {shown[0]} fuzz/run.py {self.target} --input {shown[1]}", flush=True)
 
 
 def main() -> None:
@@ -208,8 +212,11 @@ def main() -> None:
             list(two.map(fuzzing.keep, targets))
             return
         print(f"seed {seed}: {len(targets)} targets, {options.seconds} s each, two at once", flush=True)
-        results = list(two.map(lambda target: fuzzing.fuzz(target, options.seconds, seed), targets))
-    sys.exit(0 if all(results) else 1)
+        runs = []
+        for run in two.map(lambda target: fuzzing.fuzz(target, options.seconds, seed), targets):
+            run.tell()
+            runs.append(run)
+    sys.exit(0 if all(run.is_right for run in runs) else 1)
 
 
 if __name__ == "__main__":

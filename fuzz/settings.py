@@ -4,6 +4,7 @@ checksums are null, they are filled in."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import atheris
 import atheris_target
@@ -11,6 +12,7 @@ import atheris_target
 with atheris_target.imports():
     import treetok.storage.load
     import treetok.tokenizer
+    from treetok import TreeTokenizer, TreetokError
 
 from json_changes import changed_json
 from small_models import HEAD, Folders, load_and_use
@@ -45,6 +47,23 @@ def try_one(data: bytes) -> None:
     content = with_checksums(data[1:], (FOLDERS.original(name) / HEAD).read_bytes())
     with FOLDERS.with_file(name, HEAD, content) as folder:
         load_and_use(folder)
+        check_settings(folder)
+
+
+def check_settings(folder: Path) -> None:
+    """What was loaded is of the types that it says, and is the same when it is saved and loaded again."""
+    try:
+        tokenizer = TreeTokenizer.load(folder)
+    except TreetokError:
+        return
+    state = tokenizer.state
+    assert state.profile in ("lossless", "uncased") and type(state.profile_version) is int
+    assert type(state.fewest_tokens) is bool and state.normalizer in (None, "nfc", "nfkc")
+    assert all(type(number) is int for number in state.special_tokens.values())
+    assert set(state.roles.values()) <= set(state.special_tokens) and isinstance(state.settings, dict)
+    saved = FOLDERS.changed("saved")
+    tokenizer.save(saved)
+    assert TreeTokenizer.load(saved) == tokenizer, "another tokenizer was saved"
 
 
 def change(data: bytes, most: int, seed: int) -> bytes:

@@ -50,6 +50,10 @@ def check_arrays(content: bytes) -> None:
     header = json.loads(content[SIZE_BYTES:start])
     header.pop("__metadata__", None)
     assert arrays.keys() == header.keys()
+    at = 0
+    for begin, end in sorted(entry["data_offsets"] for entry in header.values()):
+        assert begin >= at, "arrays overlap"
+        at = end
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
         size = ITEM_BYTES[entry["dtype"]] * math.prod(entry["shape"])
