@@ -20,5 +20,6 @@ def imports() -> AbstractContextManager[object]:
 
 
 def run(try_one: Callable[[bytes], None], change: Callable[[bytes, int, int], bytes]) -> None:
-    atheris.Setup(sys.argv, try_one, custom_mutator=change)
+    # libFuzzer starts itself again to merge what it learned.
+    atheris.Setup([f"{sys.executable} {sys.argv[0]}", *sys.argv[1:]], try_one, custom_mutator=change)
     atheris.Fuzz()

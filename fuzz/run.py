@@ -146,10 +146,13 @@ class Fuzzing:
         corpus, smaller = HERE / "corpus" / target, self.work / "smaller" / target
         shutil.rmtree(smaller, ignore_errors=True)
         smaller.mkdir(parents=True)
-        command = [*self.command(target), "-merge=1", f"-max_len={TARGETS[target]}", str(smaller)]
+        # Not how often places are reached: the corpus shall be small.
+        how = ["-merge=1", "-use_counters=0", f"-max_len={TARGETS[target]}", str(smaller)]
         sources = [str(folder) for folder in (corpus, self.work / "learned" / target) if folder.is_dir()]
         with (self.work / f"{target}.log").open("w") as log:
-            subprocess.run([*command, *sources], check=True, stdout=log, stderr=log, env=self.environment())
+            subprocess.run(
+                [*self.command(target), *how, *sources], check=True, stdout=log, stderr=log, env=self.environment()
+            )
         shutil.rmtree(corpus, ignore_errors=True)
         shutil.copytree(smaller, corpus)
         sizes = [file.stat().st_size for file in corpus.iterdir()]

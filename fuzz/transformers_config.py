@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,22 @@ def try_one(data: bytes) -> None:
         seen.clear()
         try:
             tokenizer = TreeTokTokenizer.from_pretrained(folder)
-        except TreetokError:
+        except Exception as error:
+            check_refusal(error)
             return
         finally:
             watched = None
             assert not seen, f"loading {folder}: {seen}"
         assert tokenizer.treetok == TreeTokenizer.load(folder), "another tokenizer was loaded"
         use(tokenizer)
+
+
+def check_refusal(error: Exception) -> None:
+    """Transformers itself reads the file before it asks the class for anything, and raises what it raises."""
+    if isinstance(error, TreetokError):
+        return
+    ours = [frame.name for frame in traceback.extract_tb(error.__traceback__) if "treetok/hf" in frame.filename]
+    assert ours == ["from_pretrained"], f"{type(error).__name__}: {error}"
 
 
 def use(tokenizer: TreeTokTokenizer) -> None:

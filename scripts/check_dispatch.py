@@ -1,6 +1,6 @@
-"""Check that the core gives what plain Python gives with the instructions of every processor that it has code for: this
-one, x86-64 without AVX2 (in qemu), aarch64 (in qemu), and none in particular. Parsers are tried with each set of
-instructions that there is.
+"""Check that the core gives what plain Python gives with the instructions of every processor that it has code for:
+this one, x86-64 without AVX2 (in qemu), aarch64 (in qemu), and none in particular. Parsers are tried with each set
+of instructions that there is.
 
 python scripts/check_dispatch.py [--texts 2000] [--seed N] [--model MODEL]...
 
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from check_texts import ROOT, generated, models_of
 
+from check_texts import ROOT, generated, models_of
 from treetok import TreeTokenizer
 from treetok.native import PROFILE_NUMBERS, SWITCH
 from treetok.native_encoder import BYTE, FIRST_MARKER, tokens_of
@@ -31,7 +31,9 @@ from treetok.segment import COST_PER_TOKEN
 from treetok.sources import CountTrees, ParserTrees
 from treetok.token_table import UNKNOWN
 
-FLAGS = "-std=c++17 -O3 -ffp-contract=off -fno-trapping-math -fno-math-errno -Wall -Wextra -static".split()
+# As in CMakeLists.txt.
+ARITHMETIC = ["-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno"]
+FLAGS = ["-std=c++17", "-O3", "-Wall", "-Wextra", *ARITHMETIC, "-static"]
 # What compiles, with which options, and what runs it.
 VARIANTS = {
     "this processor": ("g++", [], []),
@@ -49,7 +51,9 @@ def array(values: Any, kind: str) -> bytes:
 
 def strings(texts: Sequence[str]) -> bytes:
     """Strings by characters."""
-    return array(list(map(len, texts)), "<u8") + array(np.frombuffer("".join(texts).encode("utf-32-le"), "<u4"), "<u4")
+    return array(list(map(len, texts)), "<u8") + array(
+        np.frombuffer("".join(texts).encode("utf-32-le"), "<u4"), "<u4"
+    )
 
 
 def byte_strings(texts: Sequence[bytes]) -> bytes:
@@ -102,7 +106,9 @@ def lines_of_scores(tokenizer: TreeTokenizer, words: Sequence[str]) -> list[str]
     if not words:
         return []
     scores = tokenizer.state.source.split_scores(words)
-    return ["".join(f"{bits:08x} " for bits in np.asarray(of_word, "<f4").view("<u4").tolist()) for of_word in scores]
+    return [
+        "".join(f"{bits:08x} " for bits in np.asarray(of_word, "<f4").view("<u4").tolist()) for of_word in scores
+    ]
 
 
 def build(variants: Iterable[str], folder: Path) -> dict[str, list[str]]:
@@ -123,10 +129,16 @@ def build(variants: Iterable[str], folder: Path) -> dict[str, list[str]]:
     return commands
 
 
-def check(commands: dict[str, list[str]], name: str, tokenizer: TreeTokenizer, texts: list[str], file: Path) -> None:
+def check(
+    commands: dict[str, list[str]], name: str, tokenizer: TreeTokenizer, texts: list[str], file: Path
+) -> None:
     words = []
     if isinstance(tokenizer.state.source, ParserTrees):
-        letters = {tokenizer.state.text_profile.letters(word) for text in texts for word in tokenizer.state.text_profile.split(text)}
+        letters = {
+            tokenizer.state.text_profile.letters(word)
+            for text in texts
+            for word in tokenizer.state.text_profile.split(text)
+        }
         words = sorted(word for word in letters if 2 <= len(word) <= 64)[::4]
     texts = [*texts, "".join(texts), " ".join(texts)]
     file.write_bytes(written(tokenizer, texts, words))

@@ -1,6 +1,7 @@
 """Check on generated texts, many of them nasty, that everything that encodes gives the same: one text and batches,
 one thread and four, lists and arrays, offsets, counts and bytes; that offsets are in order and in the text; that
-lossless texts come back, with dropout and token by token, too. Of some texts also that plain Python gives the same.
+lossless texts come back, with dropout and token by token, too; of some texts also that plain Python gives the
+same.
 
 python scripts/check_texts.py [--texts 100000] [--reference 2000] [--seed N] [--processes 1] [--model MODEL]...
 
