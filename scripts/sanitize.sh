@@ -3,7 +3,7 @@
 # ThreadSanitizer. Stops with an error at the first finding.
 #
 # scripts/sanitize.sh [PYTEST ARGUMENTS]     (default: all tests that use the core, then 200,000 generated texts)
-# scripts/sanitize.sh --short                (for CI: fewer words, and the texts alone, 5,000 of them)
+# scripts/sanitize.sh --short                (for CI: without the tests, and 5,000 texts)
 #
 # PYTHON (default: python3) must have the packages of `pip install '.[test]'` and of the build; CXX is a g++.
 # Nothing is installed, and the checkout is not changed: the package is built from a copy.
@@ -12,6 +12,11 @@ cd "$(dirname "$0")/.."
 
 python=$(realpath -s "$(command -v "${PYTHON:-python3}")")
 cxx=${CXX:-g++}
+texts=200000
+if [ "${1:-}" = --short ]; then
+  texts=5000
+  export TREETOK_SECONDS_OF_THREADS=5
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -20,11 +25,7 @@ mkdir "$work/tables"
 "$python" native/unicode_tables.py "$work/tables/unicode_tables.h"
 "$cxx" -std=c++17 -g -O1 -Wall -Wextra -ffp-contract=off -fsanitize=thread -Inative -Ifuzz -I"$work/tables" \
   fuzz/threads.cpp -o "$work/threads" -pthread
-words=200000 texts=200000 processes=2
-if [ "${1:-}" = --short ]; then
-  words=20000 texts=5000
-fi
-TSAN_OPTIONS=halt_on_error=1 "$work/threads" "${TREETOK_WORDS_PER_THREAD:-$words}"
+TSAN_OPTIONS=halt_on_error=1 "$work/threads" "${TREETOK_WORDS_PER_THREAD:-200000}"
 
 echo "== building with AddressSanitizer and UndefinedBehaviorSanitizer"
 checks=address,undefined,float-cast-overflow
@@ -75,4 +76,4 @@ fi
 [ "$1" = --short ] || LD_PRELOAD=$preload "$python" -m pytest -p no:cacheprovider "$@"
 
 echo "== texts"
-LD_PRELOAD=$preload "$python" scripts/check_texts.py --texts "$texts" --reference 0 --processes "$processes"
+LD_PRELOAD=$preload "$python" scripts/check_texts.py --texts "$texts" --reference 0 --processes 2
