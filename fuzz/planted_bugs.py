@@ -65,9 +65,9 @@ BUGS = [
     ),
     Bug(
         "vocabulary_file",
-        "a tab is looked for behind the end of the line",
+        "a token may be empty",
         "native/vocabulary_file.h",
-        {"std::memchr(at, '\\t', std::size_t(line_end - at))": "std::memchr(at, '\\t', std::size_t(end - at))"},
+        {"if (!tab || tab == at) return false;": "if (!tab) return false;"},
     ),
     Bug(
         "vocabulary_file",
@@ -79,7 +79,7 @@ BUGS = [
         "word_counter",
         "a word is lost when the table grows",
         "native/word_counter.h",
-        {"number = 0; number < words_.size(); ++number) {": "number = 1; number < words_.size(); ++number) {"},
+        {"number = 0; number < words_.size(); ++number) {": "number = 0; number + 1 < words_.size(); ++number) {"},
     ),
     Bug(
         "word_counter",

@@ -72,8 +72,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint64_t times = 1 + input.below(4);
     const std::string text = made_valid(input.bytes(input.below(256)));
     const Exact<Byte> exact(text);
-    counter.add(exact.data(), exact.size(), times);
-    add(added, profile, text, times);
+    // Twice: words are new, and then they are not.
+    for (int time = 0; time < 2; ++time) {
+      counter.add(exact.data(), exact.size(), times);
+      add(added, profile, text, times);
+    }
   }
   std::size_t words = 0;
   auto at = before.begin();
