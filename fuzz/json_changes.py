@@ -77,30 +77,34 @@ def places_in(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def changed_tree(tree: Any, rng: random.Random, values: Sequence[Any]) -> Any:
-    places = list(places_in(tree))
-    if not places:
-        return copy.deepcopy(rng.choice(values))
-    holder, key = rng.choice(places)
+    root = [tree]
+    places = list(places_in(root))
+    # What is on top decides most.
+    on_top = [(holder, key) for holder, key in places if holder is root or holder is tree]
+    holder, key = rng.choice(on_top if rng.random() < 0.5 else places)
     other_holder, other_key = rng.choice(places)
-    how = rng.choice(("value", "value", "other", "number", "text", "delete", "name", "insert", "repeat"))
+    how = rng.choice(("value", "value", "other", "number", "text", "delete", "name", "insert", "insert", "repeat"))
     old = holder[key]
     if how == "number" and isinstance(old, int | float) and not isinstance(old, bool):
         holder[key] = old + rng.choice((-1, 1, 8, -old, old, 1 << 40))
     elif how == "text" and isinstance(old, str):
         at = rng.randint(0, len(old))
         holder[key] = old[:at] + str(rng.choice(values)) + old[at + rng.randint(0, 2) :]
-    elif how == "delete":
+    elif how == "delete" and holder is not root:
         del holder[key]
     elif how == "name" and isinstance(holder, dict):
         holder[str(rng.choice(values))] = holder.pop(key)
     elif how == "insert" and isinstance(old, dict):
-        old[str(rng.choice(values))] = copy.deepcopy(rng.choice(values))
+        # Items that belong together, or any name and value.
+        items = [value for value in values if isinstance(value, dict) and value]
+        any_item = {str(rng.choice(values)): rng.choice(values)}
+        old |= copy.deepcopy(rng.choice(items) if rng.random() < 0.5 else any_item)
     elif how == "insert" and isinstance(old, list):
         old.insert(rng.randint(0, len(old)), copy.deepcopy(rng.choice(values)))
     elif how == "repeat" and isinstance(old, list) and old:
         old += [copy.deepcopy(rng.choice(old)) for _ in range(rng.choice((1, 10, 300)))]
-    elif how == "other":
+    elif how == "other" and holder is not root:
         holder[key] = copy.deepcopy(other_holder[other_key])
-    else:
+    elif holder is not root or rng.random() < 0.1:
         holder[key] = copy.deepcopy(rng.choice(values))
-    return tree
+    return root[0]

@@ -151,7 +151,7 @@ def copy_with(bug: Bug, root: Path) -> None:
     """The sources with the bug. Nothing else of the repository is needed."""
     shutil.rmtree(root, ignore_errors=True)
     for name in ("native", "fuzz", "src"):
-        ignored = shutil.ignore_patterns("__pycache__", "corpus", "shipped")
+        ignored = shutil.ignore_patterns("__pycache__", "corpus" if name == "fuzz" else "shipped")
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
     (root / "src" / "treetok" / "shipped").symlink_to(ROOT / "src" / "treetok" / "shipped")
     file = root / bug.file
@@ -184,9 +184,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="default: a new one")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else secrets.randbelow(1 << 31) + 1
-    bugs = [bug for bug in BUGS if bug.target in (options.targets or TARGETS)]
+    bugs = [item for item in enumerate(BUGS) if item[1].target in (options.targets or TARGETS)]
     with ThreadPoolExecutor(2) as two:
-        found = list(two.map(lambda item: is_found(*item, options.seconds, seed), enumerate(bugs)))
+        found = list(two.map(lambda item: is_found(*item, options.seconds, seed), bugs))
     sys.exit(0 if all(found) else f"{found.count(False)} of {len(found)} planted bugs were not found")
 
 
