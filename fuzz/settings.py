@@ -25,6 +25,7 @@ WORDS = [
     *("custom", "bos", "eos", "unk", "pad", "vocab.tsv", "lexicon.safetensors", "MODEL_CARD.md", "<|endoftext|>"),
     *("../treetok.json", "/dev/zero", " walk"),
 ]
+WORDS += [{"pad": "<|endoftext|>"}, {"mask": "<s>"}, {"<s>": 0}, {"normalizer": "nfc"}]
 
 
 def with_checksums(content: bytes, original: bytes) -> bytes:

@@ -71,6 +71,7 @@ WORDS = [
         "special": False,
     },
 ]
+WORDS += [{"tokenizer": str(OTHER)}, {"init_inputs": [str(OTHER)]}, {"name_or_path": str(OTHER)}]
 # Where Python and its packages are.
 LIBRARIES = tuple(
     os.path.realpath(path)
