@@ -19,6 +19,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -133,8 +134,11 @@ class Fuzzing:
             *map(str, [learned, *[folder for folder in (corpus,) if folder.is_dir()]]),
         ]
         start = time.monotonic()
-        with log.open("w") as output:
-            status = subprocess.run(command, stdout=output, stderr=output, env=self.environment()).returncode
+        # libFuzzer ends a process at once: what it leaves is removed here. Files are in memory if they can be.
+        memory = Path("/dev/shm")
+        with log.open("w") as output, TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+            environment = self.environment() | {"TMPDIR": folder}
+            status = subprocess.run(command, stdout=output, stderr=output, env=environment).returncode
         return Run(target, seed, status == 0, time.monotonic() - start, log)
 
     def repeat(self, target: str, file: Path) -> int:

@@ -54,8 +54,7 @@ class Folders:
     """A folder for each of the small tokenizers, in which files are replaced."""
 
     def __init__(self) -> None:
-        memory = Path("/dev/shm")
-        self._folder = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
+        self._folder = tempfile.TemporaryDirectory()
         self.names: list[str] = []
         for name, tokenizer in trained().items():
             tokenizer.save(self.original(name))
