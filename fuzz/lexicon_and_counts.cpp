@@ -29,6 +29,8 @@ void try_lexicon(Input& input) {
     }
     std::string& victim = damage % 3 == 0 ? text : damage % 3 == 1 ? lengths : depths;
     if (is_damaged && !victim.empty()) victim[damaged % victim.size()] = char(damage);
+    // Or one array is shorter or longer.
+    if (is_damaged && damage >= 0xC0) victim.resize(damaged % (victim.size() + 3));
   }
   const Exact<Byte> exact_text(text);
   const Exact<std::uint8_t> exact_lengths(lengths), exact_depths(depths);

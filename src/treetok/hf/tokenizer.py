@@ -269,8 +269,11 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
     def _template(self, sequences: int, add_special_tokens: bool) -> Template:
         """The special tokens that `build_inputs_with_special_tokens` puts around sequences."""
         marks = SEQUENCES[:sequences]
-        layout = self.build_inputs_with_special_tokens(*([mark] for mark in marks))
-        types = self.create_token_type_ids_from_sequences(*([mark] for mark in marks))
+        try:
+            layout = self.build_inputs_with_special_tokens(*([mark] for mark in marks))
+            types = self.create_token_type_ids_from_sequences(*([mark] for mark in marks))
+        except ValueError:
+            layout = [None]
         if None in layout:
             raise TreetokError(
                 f"special_tokens_pattern={self.special_tokens_pattern!r} needs tokens that this tokenizer does not"

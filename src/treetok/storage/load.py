@@ -40,7 +40,7 @@ from treetok.storage.format import (
 )
 from treetok.storage.strict_json import parse_json
 from treetok.storage.tensors import read_tensors
-from treetok.storage.vocab_tsv import read_vocabulary
+from treetok.storage.vocab_tsv import LONGEST_VOCABULARY, read_vocabulary
 from treetok.text import Profile, profile_named
 from treetok.token_table import check_entries
 from treetok.tokenizer_state import TokenizerState
@@ -146,6 +146,10 @@ def state_from(
             for name in FILES
             if name in files
         }
+        if len(contents.get(VOCABULARY, ())) > LONGEST_VOCABULARY:
+            raise TreetokError(
+                f"{directory / VOCABULARY} is damaged: it is larger than {LONGEST_VOCABULARY} bytes"
+            )
     checksums = Checksums(contents)
     checksums.start()
     try:

@@ -72,8 +72,6 @@ def read_vocabulary(content: memoryview | None, path: Path) -> list[tuple[Entry,
         raise TreetokError(f"{path} is missing")
     if not len(content):
         raise TreetokError(f"{path} is damaged: it is empty")
-    if len(content) > LONGEST_VOCABULARY:
-        raise TreetokError(f"{path} is damaged: it is larger than {LONGEST_VOCABULARY} bytes")
     if entries := entries_at_once(content):
         return entries
     try:
