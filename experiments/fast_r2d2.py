@@ -42,11 +42,12 @@ def contexts_of(plan: ChartPlan) -> tuple[Tensor, Tensor]:
     none = plan.root_rows.new_full((plan.words,), NOTHING)
     left, right = [none], [none]
     for level in plan.outside_levels:
-        parents = level.side_CP.shape[1]
-        on_right_C1 = (level.side_CP == 0).sum(1, keepdim=True)
-        first_on_left_C = level.sibling_CP.gather(1, on_right_C1.clamp(max=parents - 1))[:, 0]
+        parents = level.parents
+        side_CP, sibling_CP = level.side_N.view(-1, parents), level.sibling_N.view(-1, parents)
+        on_right_C1 = (side_CP == 0).sum(1, keepdim=True)
+        first_on_left_C = sibling_CP.gather(1, on_right_C1.clamp(max=parents - 1))[:, 0]
         left.append(first_on_left_C.masked_fill(on_right_C1[:, 0] == parents, NOTHING))
-        right.append(level.sibling_CP[:, 0].masked_fill(on_right_C1[:, 0] == 0, NOTHING))
+        right.append(sibling_CP[:, 0].masked_fill(on_right_C1[:, 0] == 0, NOTHING))
     return torch.cat(left), torch.cat(right)
 
 

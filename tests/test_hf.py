@@ -406,8 +406,9 @@ def test_added_tokens_of_another_tokenizer(tok, uncased, tmp_path):
         AutoTokenizer.from_pretrained(tmp_path)
 
 
-def test_missing_special_tokens(lossless):
-    tok = TreeTokTokenizer(lossless, special_tokens_pattern="cls_sep", cls_token="<|endoftext|>")
+@pytest.mark.parametrize("some", [{}, {"cls_token": "<|endoftext|>"}])
+def test_missing_special_tokens(lossless, some):
+    tok = TreeTokTokenizer(lossless, special_tokens_pattern="cls_sep", **some)
     with pytest.raises(TreetokError, match="needs tokens that this tokenizer does not have"):
         tok("one")
 

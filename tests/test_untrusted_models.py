@@ -184,7 +184,7 @@ def test_a_large_vocabulary_is_refused_before_it_is_read(saved):
     head = json.loads((saved / "treetok.json").read_text(encoding="utf-8"))
     head["files"]["vocab.tsv"]["bytes"] = size
     (saved / "treetok.json").write_text(json.dumps(head), encoding="utf-8")
-    with pytest.raises(TreetokError, match=r"is damaged: vocab\.tsv is larger than 67108864 bytes"):
+    with pytest.raises(TreetokError, match=r"vocab\.tsv is damaged: it is larger than 67108864 bytes"):
         TreeTokenizer.load(saved)
 
 
