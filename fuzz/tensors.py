@@ -92,8 +92,9 @@ def with_moved_arrays(header: bytes, size: int, rng: random.Random) -> bytes:
         by = rng.choice((1, -1, 8, -8, size, size - end, -begin, rng.randint(-size, size)))
         how = rng.choice(("move", "move", "longer", "end"))
         if how == "longer":
-            length = entry["shape"][0] + by
-            entry["shape"][0] = length
+            entry["shape"][0] += by
+            if not all(type(length) is int for length in entry["shape"]):
+                return header
             entry["data_offsets"] = [begin, begin + ITEM_BYTES[entry["dtype"]] * math.prod(entry["shape"])]
         else:
             entry["data_offsets"] = [begin + by * (how == "move"), end + by]
