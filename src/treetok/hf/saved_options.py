@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, shown
+from treetok.storage.files import read_file
+from treetok.storage.strict_json import parse_json
 from treetok.text import check_encodable
 
 MOST_BYTES = 16 << 20
-# More than any list of tokens or tool calls needs; transformers follows it with functions that call themselves.
-DEEPEST = 50
 # Of all added tokens together: to look for them takes a few hundred bytes for each.
 MOST_CHARACTERS = 1_000_000
 # Transformers looks through all of them for each; those in `added_tokens_decoder` do not count.
@@ -44,15 +43,12 @@ NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 def check_file(path: Path) -> None:
     """Raise TreetokError if a tokenizer_config.json is not one that a tokenizer could have been saved with."""
     try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            raise TreetokError(f"{path} must be a file of at most {MOST_BYTES} bytes")
-        options = json.loads(path.read_bytes().decode(), object_pairs_hook=unique)
-        check_plain(options, path, 1)
+        options = parse_json(read_file(path, path.parent, MOST_BYTES))
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deep" if isinstance(error, RecursionError) else one_line(error)
-        raise TreetokError(f"{path} is damaged: {reason}") from None
+    except ValueError as error:
+        raise TreetokError(f"{path} is damaged: {error}") from None
+    check_texts(options, path)
     if not isinstance(options, dict):
         raise TreetokError(f"{path} is damaged: it must be a JSON object")
     for name in NOT_SAVED:
@@ -73,56 +69,32 @@ def check_file(path: Path) -> None:
         raise TreetokError(f"{path} has more than {MOST_SPECIAL} special tokens")
 
 
-def check_inside(directory: Path, paths: Iterable[str]) -> None:
-    """Raise TreetokError if files of a directory are links to something outside. In the cache of the Hub, all are
-    links to its own copies."""
-    inside = [directory.resolve()]
-    if inside[0].parent.name == "snapshots":
-        inside.append(inside[0].parent.parent / "blobs")
-    for path in map(Path, paths):
-        if not any(path.resolve().is_relative_to(place) for place in inside):
-            raise TreetokError(f"{path} is a link to something outside of {directory}")
-
-
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("a name is there twice in one object")
-    return values
-
-
-def check_plain(value: Any, path: Path, depth: int) -> None:
-    """Raise TreetokError if JSON is nested too deep, or has text that cannot be encoded."""
-    if depth > DEEPEST:
-        raise TreetokError(f"{path} is damaged: it is nested more than {DEEPEST} deep")
+def check_texts(value: Any, path: Path) -> None:
+    """Raise TreetokError if JSON has text that cannot be encoded."""
     if isinstance(value, str):
         try:
             check_encodable(value)
         except TreetokError as error:
             raise TreetokError(f"{path} is damaged: {error}") from None
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            check_plain(name, path, depth)
-            check_plain(one, path, depth + 1)
-    elif isinstance(value, list):
-        for one in value:
-            check_plain(one, path, depth + 1)
+    elif isinstance(value, dict | list):
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            check_texts(part, path)
 
 
 def check_saved_tokens(tokens: Any, path: Path) -> None:
     if not isinstance(tokens, dict):
-        raise TreetokError(f"{path}: added_tokens_decoder must map ids to tokens, not be {brief(tokens)}")
+        raise TreetokError(f"{path}: added_tokens_decoder must map ids to tokens, not be {shown(tokens)}")
     for number, token in tokens.items():
         if not NUMBER.fullmatch(number):
-            raise TreetokError(f"{path}: added_tokens_decoder has {brief(number)}, which is no id of a token")
+            raise TreetokError(f"{path}: added_tokens_decoder has {shown(number)}, which is no id of a token")
         if not isinstance(token, dict) or not isinstance(token.get("content"), str):
             raise TreetokError(
-                f"{path}: added token {number} must be an object with a content, not {brief(token)}"
+                f"{path}: added token {number} must be an object with a content, not {shown(token)}"
             )
         for name, value in token.items():
             if name != "content" and (name not in FLAGS or not isinstance(value, bool)):
                 raise TreetokError(
-                    f"{path}: added token {number} has {name!r}: {brief(value)}; expected are content and, true or"
+                    f"{path}: added token {number} has {name!r}: {shown(value)}; expected are content and, true or"
                     f" false, {', '.join(FLAGS)}"
                 )
     if sum(len(token["content"]) for token in tokens.values()) > MOST_CHARACTERS:
@@ -133,11 +105,11 @@ def check_options(options: Mapping[str, Any]) -> None:
     """Raise TreetokError if an option, saved or not, is of a kind that fails only when the tokenizer is used."""
     for name in options:
         if name.startswith("_") or name in ATTRIBUTES:
-            raise TreetokError(f"{brief(name)} is not an option of tokenizers")
+            raise TreetokError(f"{shown(name)} is not an option of tokenizers")
     for name, (expected, is_right) in EXPECTED.items():
         value = options.get(name)
         if value is not None and not is_right(value):
-            raise TreetokError(f"{name} must be {expected}, not {brief(value)}")
+            raise TreetokError(f"{name} must be {expected}, not {shown(value)}")
     extra = options.get("extra_special_tokens") or options.get("additional_special_tokens") or []
     named = dict(options.get("model_specific_special_tokens") or {})
     if isinstance(extra, dict):
@@ -145,7 +117,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     for name in named:
         # Any other could hide an attribute of the tokenizer.
         if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*_token", name):
-            raise TreetokError(f"the name of a special token must be like image_token, not {brief(name)}")
+            raise TreetokError(f"the name of a special token must be like image_token, not {shown(name)}")
     # `add_bos_token` is no token.
     tokens = {
         name: value
@@ -161,7 +133,7 @@ def check_token(name: str, token: Any) -> None:
     """A token is a string or what transformers makes of it."""
     text = token if isinstance(token, str) else getattr(token, "content", None)
     if not isinstance(text, str) or not text:
-        raise TreetokError(f"{name} must be a token that is not empty, not {brief(token)}")
+        raise TreetokError(f"{name} must be a token that is not empty, not {shown(token)}")
     check_encodable(text)
 
 
@@ -178,15 +150,6 @@ def is_template(value: Any) -> bool:
             isinstance(one, dict) and is_list_of_text([one.get("name"), one.get("template")]) for one in value
         )
     return isinstance(value, str)
-
-
-def brief(value: object) -> str:
-    """
-    >>> brief("<" * 1000)
-    "'<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<..."
-    """
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:38]}..."
 
 
 def one_line(error: BaseException) -> str:

@@ -14,15 +14,16 @@ from transformers.tokenization_utils_base import LARGE_INTEGER
 from transformers.utils import PaddingStrategy
 
 from treetok.arguments import checked_seed
-from treetok.errors import TreetokError
+from treetok.errors import TreetokError, shown
 from treetok.garbage_collection import without_garbage_collection
 from treetok.hf.chats import check_chat, encode_sanitized
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
-from treetok.hf.saved_options import brief, check_file, check_inside, check_options, check_token, one_line
+from treetok.hf.saved_options import check_file, check_options, check_token, one_line
 from treetok.hf.text_encoder import Sampling, TextEncoder
 from treetok.hf.truncation import kept, limits, rows_of_windows, windows
 from treetok.storage import find_directory, shipped_names
+from treetok.storage.files import real_path
 from treetok.storage.format import HEAD, LEXICON, NGRAMS, PARSER, TRANSFORMERS, VOCABULARY
 from treetok.tokenizer import TreeTokenizer
 
@@ -113,7 +114,9 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         files = {kind: path for kind, path in files.items() if kind not in OLD_FILES}
         config = files.get("tokenizer_config_file")
         if options.get("_is_local"):
-            check_inside(Path(name), [path for path in files.values() if path is not None])
+            for path in files.values():
+                if path is not None:
+                    real_path(Path(path), Path(name))
         elif config is not None:
             check_file(Path(config))
         try:
@@ -456,17 +459,17 @@ def check_added_tokens(tokens: dict[int, Any], treetok: TreeTokenizer) -> None:
         check_token(f"the added token {number}", token)
         name = str(token)
         if name in seen:
-            raise TreetokError(f"{TRANSFORMERS} has the added token {brief(name)} twice")
+            raise TreetokError(f"{TRANSFORMERS} has the added token {shown(name)} twice")
         seen.add(name)
         if number < size and ids.get(name) != number:
             other = treetok.id_to_token(number) if number >= 0 else "no id"
             raise TreetokError(
-                f"{TRANSFORMERS} is not that of this tokenizer: it has {brief(name)} as token {number}, which is"
-                f" {brief(other)}"
+                f"{TRANSFORMERS} is not that of this tokenizer: it has {shown(name)} as token {number}, which is"
+                f" {shown(other)}"
             )
         if number >= size and name in ids:
             raise TreetokError(
-                f"{TRANSFORMERS} is not that of this tokenizer: it adds {brief(name)}, which is token {ids[name]}"
+                f"{TRANSFORMERS} is not that of this tokenizer: it adds {shown(name)}, which is token {ids[name]}"
             )
     new = sorted(number for number in tokens if number >= size)
     if new != list(range(size, size + len(new))):
@@ -485,7 +488,7 @@ def check_unknown(options: dict[str, Any]) -> None:
 def check_patterns(patterns: dict[str, Any]) -> None:
     for name, value in patterns.items():
         if value not in PATTERNS[name]:
-            raise TreetokError(f"{name} must be one of {', '.join(PATTERNS[name])}, not {brief(value)}")
+            raise TreetokError(f"{name} must be one of {', '.join(PATTERNS[name])}, not {shown(value)}")
 
 
 def is_wanted(asked: bool | None, default: bool) -> bool:
