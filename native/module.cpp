@@ -406,8 +406,8 @@ class PyEncoder {
     return made;
   }
 
-  // Whether words end at a place in a text: a visible ASCII character is before it, and a space behind.
-  static bool is_cut(const Byte* at) { return at[0] == ' ' && at[-1] > ' ' && at[-1] < 0x7F; }
+  // Whether words end at a place in a text: a visible ASCII character is before it, and a space or line feed behind.
+  static bool is_cut(const Byte* at) { return (at[0] == ' ' || at[0] == '\n') && at[-1] > ' ' && at[-1] < 0x7F; }
 
   // The last such place, 0 if there is none from `start` on.
   static std::size_t last_cut(const Byte* text, std::size_t start, std::size_t end) {

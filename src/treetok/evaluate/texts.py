@@ -72,14 +72,18 @@ def lines_of(path: Path) -> Iterator[str]:
     """The lines of a file in any format that training reads; a JSON or Parquet record ends a line."""
     kinds = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSIONS]
     records = bool(kinds) and kinds[-1] in JSON_LINES + PARQUET
-    rest = ""
+    # The pieces of a line that has not ended yet.
+    line: list[str] = []
     for piece in read_texts(path):
-        *lines, rest = (rest + piece).split("\n")
-        yield from lines
+        first, *others = piece.split("\n")
+        line.append(first)
+        for start in others:
+            yield "".join(line)
+            line = [start]
         if records:
-            yield rest
-            rest = ""
-    yield rest
+            yield "".join(line)
+            line = []
+    yield "".join(line)
 
 
 def name_of(path: str | Path) -> str:

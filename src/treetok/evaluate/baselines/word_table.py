@@ -55,7 +55,7 @@ def load_word_table(path: Path, name: str | None = None) -> PreTokenizedTokenize
             raise ValueError(f"its name is {name!r}")
         if size is not None and (type(size) is not int or size < 1):
             raise ValueError(f"vocabulary_size is {size!r}")
-    except (StopIteration, ValueError, KeyError, TypeError, TreetokError) as error:
+    except (StopIteration, ValueError, KeyError, TypeError, RecursionError, TreetokError) as error:
         raise TreetokError(f"{path}, line 1: not the head of a word table: {error!r}") from None
     table: dict[str, SegmentedWord] = {}
     tokens: set[str] = set()
@@ -66,7 +66,7 @@ def load_word_table(path: Path, name: str | None = None) -> PreTokenizedTokenize
             word, segmented = read_row(json.loads(line))
             if word in table:
                 raise ValueError(f"{word!r} is listed twice")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TreetokError(f"{path}, line {number}: {error}") from None
         table[word] = segmented
         tokens.update(segmented.tokens)
