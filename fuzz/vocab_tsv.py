@@ -16,7 +16,7 @@ from small_models import Folders, load_and_use
 assert treetok
 FOLDERS = Folders()
 VOCABULARY = "vocab.tsv"
-PIECES = [
+TOKENS = [
     *(
         b"\\x80",
         b"\\xc0",
@@ -40,9 +40,9 @@ PIECES = [
         "\u0130".encode(),
         b"\xff",
     ),
-    *(b"\t0", b"\t5", b"\t-1", b"\t" + b"9" * 18, b"\t" + b"9" * 19, b"\t" + b"0" * 18, b"\t1152921504606846975"),
-    *("\t\u0663".encode(), b"\t", b"\n", b"\r\n", b"\0", b"\t1\n"),
 ]
+COUNTS = [b"0", b"5", b"-1", b"9" * 18, b"9" * 19, b"0" * 18, b"1152921504606846975", "\u0663".encode()]
+PIECES = [*TOKENS, *COUNTS, b"\t", b"\n", b"\r\n", b"\0", b"\t1\n"]
 
 
 def try_one(data: bytes) -> None:
@@ -66,7 +66,7 @@ def change(data: bytes, most: int, seed: int) -> bytes:
         place = rng.randint(0, len(lines[at]))
         lines[at] = lines[at][:place] + rng.choice(PIECES) + lines[at][place + rng.randint(0, 2) :]
     elif how == "line":
-        lines.insert(at, rng.choice(PIECES) + rng.choice(PIECES) + b"\t" + str(rng.randint(0, 1 << 40)).encode())
+        lines.insert(at, rng.choice(TOKENS) + rng.choice(TOKENS) + b"\t" + str(rng.randint(0, 1 << 40)).encode())
     elif how == "repeat":
         lines.insert(rng.randint(0, len(lines)), lines[at])
     elif how == "delete":
