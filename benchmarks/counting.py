@@ -26,7 +26,7 @@ from encoder_process import ONE_THREAD
 from process_memory import peak_bytes
 from text_lines import write_lines
 from treetok.cli.script_errors import run
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.evaluate.report import aligned
 from treetok.text import PROFILES, profile_named
 

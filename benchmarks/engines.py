@@ -26,7 +26,7 @@ import numpy as np
 
 from treetok import TreeTokenizer
 from treetok.cli.script_errors import run
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.corpus.reading import read_blocks
 from treetok.evaluate.report import aligned
 from treetok.progress import Progress

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.sources import CountTrees, scores_of_words
 from treetok.text import profile_named
 from treetok.vocabulary import DEFAULT_METHOD, METHODS, SharedNodes, build_vocabulary

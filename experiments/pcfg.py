@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from lineup_options import folder_name, plain_parser
 from result_files import report_comparison
 from treetok.cli.script_errors import run
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.corpus.counts_by_letters import counts_by_letters
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines import DEFAULT_PROFILE

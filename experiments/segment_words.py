@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lineup_options import lineup_of, lineup_parser, parsed_lineup
 from treetok.cli.script_errors import run
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.errors import TreetokError
 from treetok.evaluate.baselines.word_table import save_word_table
 from treetok.evaluate.gold import read_gold

@@ -28,7 +28,7 @@ import numpy as np
 
 from treetok import TreeTokenizer
 from treetok.cli.id_files import read_ids
-from treetok.corpus import WordCounter, count_words
+from treetok.corpus.counting import WordCounter, count_words
 from treetok.text import profile_named
 from treetok.text.normalized import normalise
 

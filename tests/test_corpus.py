@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treetok import TreetokError
-from treetok.corpus import WordCounter, blocks, compression, count_words, lines, reading, rows
+from treetok.corpus import blocks, compression, lines, reading, rows
+from treetok.corpus.counting import WordCounter, count_words
 from treetok.progress import Progress
 from treetok.text import PROFILES, VERSIONS, profile_named
 

@@ -72,9 +72,7 @@ def test_links_do_not_lead_out(saved, lossless, tmp_path):
     (tmp_path / "secret").write_text("secret")
     (saved / "chat_template.jinja").unlink()
     (saved / "chat_template.jinja").symlink_to(tmp_path / "secret")
-    with pytest.raises(
-        TreetokError, match=r"chat_template.jinja is damaged: it is a link to a file outside"
-    ):
+    with pytest.raises(TreetokError, match=r"chat_template.jinja is damaged: it is a link to a file outside"):
         TreeTokTokenizer.from_pretrained(saved)
     (saved / "chat_template.jinja").unlink()
     templates = saved / "additional_chat_templates"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import TreeTokenizer, TreetokError, TreetokWarning
-from treetok.corpus import count_words
 from treetok.corpus.counted_words import CountedWords
+from treetok.corpus.counting import count_words
 from treetok.pipeline.vocabulary import could_be_a_piece
 from treetok.text import VERSIONS, profile_named
 from treetok.vocabulary import build_vocabulary, weights

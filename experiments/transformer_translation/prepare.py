@@ -24,8 +24,8 @@ from transformer_translation.subwords import (
     save_subwords,
 )
 from treetok import TreeTokenizer
-from treetok.corpus import count_words
 from treetok.corpus.counted_words import CountedWords
+from treetok.corpus.counting import count_words
 from treetok.errors import TreetokError
 from treetok.progress import Progress
 from treetok.text import profile_named

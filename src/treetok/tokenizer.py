@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,18 +19,7 @@ from treetok.arguments import (
     explained_in_batch,
     integers_for,
 )
-from treetok.count_files import TextCounts, count_files
 from treetok.decode_stream import DecodeStream
-from treetok.encode_files import (
-    checked_dtype,
-    checked_file,
-    checked_files,
-    checked_output,
-    encode_files,
-    ids_in_memory,
-    target_of,
-    written_beside,
-)
 from treetok.encoding import Encoding, FlatEncoding
 from treetok.errors import TreetokError
 from treetok.id_arrays import as_kind, flattened
@@ -45,6 +34,10 @@ from treetok.text import check_encodable
 from treetok.token_table import TokenTable, check_entries
 from treetok.tokenizer_state import TokenizerState
 from treetok.tree import Tree, join_scores
+
+# What reads and writes files is imported where it is used: most who use a tokenizer have their text in memory.
+if TYPE_CHECKING:
+    from treetok.count_files import TextCounts
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 
@@ -223,6 +216,8 @@ class TreeTokenizer:
 
     def export_vocab(self, path: str | PathLike[str]) -> None:
         """Write `get_vocab` as JSON, in the order of ids, for other tools."""
+        from treetok.encode_files import checked_output, target_of, written_beside
+
         with written_beside(target_of(checked_output(path))) as file:
             file.write((json.dumps(self.get_vocab(), ensure_ascii=False, indent=0) + "\n").encode())
 
@@ -374,6 +369,8 @@ class TreeTokenizer:
 
         file, end, text_column, threads: as for `encode_files`; dtype: as for `encode_flat`.
         """
+        from treetok.encode_files import checked_file, ids_in_memory
+
         kind = integers_for(dtype, self.vocab_size)
         path = checked_file(file)
         end_id = None if end is None else self._specials([end])[0][1]
@@ -402,6 +399,8 @@ class TreeTokenizer:
         end: a special token to write after every document: after a file of plain text, and after each row.
         threads: default 1.
         """
+        from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
+
         return encode_files(
             self._encoder,
             checked_files(files),
@@ -423,6 +422,9 @@ class TreeTokenizer:
     ) -> list[TextCounts]:
         """The numbers of tokens, words and characters of each file. Memory does not grow with the files, which may
         be all that `encode_files` reads."""
+        from treetok.count_files import count_files
+        from treetok.encode_files import checked_files
+
         return count_files(
             self._encoder, checked_files(files), text_column, checked_threads(threads), Progress(progress)
         )

@@ -21,7 +21,7 @@ from treetok.cluster.run_shards import run_shards
 from treetok.cluster.shard_folder import ShardFolder
 from treetok.cluster.shards import Shard, cut_into_shards
 from treetok.cluster.sources import Source, list_sources
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.pipeline import TrainOptions
 from treetok.pipeline.count_words import combined, count_text, fingerprint
 from treetok.pipeline.run_directory import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from small_corpus import read_ids, write_corpus
 
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.text import profile_named
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conftest import SAMPLE_FILES
 from evaluate.strings_to_segment import STRINGS
 from treetok import TreetokError
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.evaluate.baselines.morfessor_baseline import DAMPENINGS, train_morfessor
 from treetok.evaluate.baselines.subword import NAMES, train_baseline
 from treetok.evaluate.interface import EvalTokenizer, NamedTreeTokenizer

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conftest import SAMPLE_FILES
 from treetok import Tree
-from treetok.corpus import count_words
+from treetok.corpus.counting import count_words
 from treetok.evaluate.baselines.morfessor_baseline import train_morfessor
 from treetok.evaluate.interface import NamedTreeTokenizer
 from treetok.evaluate.tree_sources import (

@@ -46,7 +46,7 @@ from transformer_translation.translate import (  # noqa: E402
     finished_translations,
     translate,
 )
-from treetok.corpus import count_words  # noqa: E402
+from treetok.corpus.counting import count_words  # noqa: E402
 from treetok.errors import TreetokError  # noqa: E402
 from treetok.text import profile_named  # noqa: E402
 

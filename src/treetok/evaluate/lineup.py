@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from treetok.cached_property import cached_property
-from treetok.corpus import count_words
 from treetok.corpus.counted_words import CountedWords
+from treetok.corpus.counting import count_words
 from treetok.errors import TreetokError, TreetokWarning, whole_number
 from treetok.evaluate.baselines import DEFAULT_PROFILE, DEFAULT_VOCAB_SIZE, TOP_DOWN
 from treetok.evaluate.baselines.pre_tokenized import (

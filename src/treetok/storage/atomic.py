@@ -17,7 +17,6 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -232,4 +231,7 @@ def move_files(folder: Path, target: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
+    # Here, since every use of a tokenizer would import it.
+    import shutil
+
     shutil.rmtree(folder, ignore_errors=True)
