@@ -24,7 +24,6 @@ from treetok.encoding import Encoding, FlatEncoding
 from treetok.errors import TreetokError
 from treetok.id_arrays import as_kind, flattened
 from treetok.native_encoder import native_encoder
-from treetok.progress import Progress
 from treetok.reference_encoder import ReferenceEncoder
 from treetok.sampling import Dropout
 from treetok.sources import CountTrees, ParserTrees, TreeSource
@@ -400,6 +399,7 @@ class TreeTokenizer:
         threads: default 1.
         """
         from treetok.encode_files import checked_dtype, checked_files, checked_output, encode_files
+        from treetok.progress import Progress
 
         return encode_files(
             self._encoder,
@@ -424,6 +424,7 @@ class TreeTokenizer:
         be all that `encode_files` reads."""
         from treetok.count_files import count_files
         from treetok.encode_files import checked_files
+        from treetok.progress import Progress
 
         return count_files(
             self._encoder, checked_files(files), text_column, checked_threads(threads), Progress(progress)
