@@ -2,6 +2,7 @@
 tokenizers, and by scripts/check_faults.py."""
 
 import errno
+import hashlib
 import os
 import re
 import shutil
@@ -306,3 +307,39 @@ def test_a_file_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monk
         file.write(b"new")
     assert removed and re.search("unfinished", removed[0].name)
     assert contents(tmp_path) == {"ids.bin": b"new"}
+
+
+def folder_of_head(directory):
+    digest = hashlib.sha256((directory / "treetok.json").read_bytes()).hexdigest()
+    return directory / f"treetok.json.{digest[:16]}"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+def test_saving_into_a_directory_from_strangers_moves_no_files_of_others(tmp_path, lossless):
+    precious, model = tmp_path / "precious", tmp_path / "model"
+    precious.mkdir()
+    for name in ("notes.txt", "vocab.tsv"):
+        (precious / name).write_text("mine")
+    lossless.save(model)
+    folder_of_head(model).symlink_to(precious)
+    # Another head than before, so that there is a new folder.
+    lossless.with_special_tokens(["<|new|>"]).save(model)
+    assert sorted(path.name for path in precious.iterdir()) == ["notes.txt", "vocab.tsv"]
+    assert TreeTokenizer.load(model).special_tokens["<|new|>"]
+
+
+def test_files_that_no_save_has_made_replace_none(tmp_path, lossless):
+    lossless.save(tmp_path)
+    (tmp_path / "train.py").write_text("mine")
+    folder = folder_of_head(tmp_path)
+    folder.mkdir()
+    (folder / "train.py").write_text("a stranger's")
+    lossless.with_special_tokens(["<|new|>"]).save(tmp_path)
+    assert (tmp_path / "train.py").read_text() == "mine" and not folder.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_head_that_is_a_pipe_is_not_waited_for(tmp_path, lossless):
+    os.mkfifo(tmp_path / "treetok.json")
+    with pytest.raises(TreetokError, match=r"treetok\.json is not a regular file"):
+        lossless.save(tmp_path)

@@ -17,9 +17,10 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import IO
@@ -43,7 +44,13 @@ def folder_of(directory: Path, head: str, content: bytes) -> Path:
 
 def folder_of_files(directory: Path, head: str) -> Path:
     """The folder of the head that is there."""
-    return folder_of(directory, head, (directory / head).read_bytes())
+    # Opening a pipe would wait for someone to write to it.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(directory / head, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise TreetokError(f"{directory / head} is not a regular file")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return directory / f"{head}.{digest[:DIGITS]}"
 
 
 def open_file(directory: Path, head: str, name: str) -> BufferedReader:
@@ -80,14 +87,19 @@ def checked_target(directory: str | os.PathLike[str], names: Iterable[str], head
 
 
 def save_atomically(
-    directory: str | os.PathLike[str], contents: Mapping[str, bytes], head: str, obsolete: Iterable[str] = ()
+    directory: str | os.PathLike[str],
+    contents: Mapping[str, bytes],
+    head: str,
+    obsolete: Iterable[str] = (),
+    known: Collection[str] | None = None,
 ) -> None:
     """Write files to a directory. `head` is the file that lists the others; files named in `obsolete` are removed,
-    all other files are left alone."""
+    all other files are left alone. `known`: the names that files of such a set can have; if an earlier save was
+    interrupted, others are not its files. None if they can have any name."""
     target = checked_target(directory, list(contents), head)
     try:
         with made_directory(target), only_writer(target) as is_only:
-            finish_earlier_saves(target, head, is_only)
+            finish_earlier_saves(target, head, is_only, known)
             put_files(target, contents, head, obsolete)
     except OSError as error:
         raise TreetokError(f"cannot save to {target}: {error.strerror or error}") from None
@@ -171,14 +183,17 @@ def locked_file(path: Path) -> IO[bytes] | None:
     return None
 
 
-def finish_earlier_saves(target: Path, head: str, is_only: bool) -> None:
+def finish_earlier_saves(target: Path, head: str, is_only: bool, known: Collection[str] | None = None) -> None:
     """Finish or remove what processes that were killed have left. `is_only`: none of them is still alive, unless
     it is on another machine."""
     current = folder_of_files(target, head) if (target / head).exists() else None
     of_head = re.compile(rf"{re.escape(head)}\.[0-9a-f]{{{DIGITS}}}")
     for path in list(target.iterdir()):
+        if path.is_symlink():
+            # No save makes links: whoever has put it there may want files from elsewhere to be moved.
+            continue
         if path == current:
-            move_files(path, target)
+            move_files(path, target, known)
         elif of_head.fullmatch(path.name) or path.name == ARRIVING:
             remove_folder(path)
         elif path.name.startswith(WRITING):
@@ -223,9 +238,9 @@ def put_files(target: Path, contents: Mapping[str, bytes], head: str, obsolete: 
         )
 
 
-def move_files(folder: Path, target: Path) -> None:
+def move_files(folder: Path, target: Path, known: Collection[str] | None = None) -> None:
     for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.is_symlink():
+        if path.is_file() and not path.is_symlink() and (known is None or path.name in known):
             path.replace(target / path.name)
     remove_folder(folder)
 

@@ -41,7 +41,8 @@ TRANSFORMERS_CONFIG = {"added_tokens_decoder": {}, "tokenizer_class": "TreeTokTo
 def save_state(state: TokenizerState, directory: str | os.PathLike[str]) -> None:
     """Replace the tokenizer in a directory atomically: on failure the old one stays."""
     contents = contents_of_files(state)
-    save_atomically(directory, contents, HEAD, obsolete=[name for name in FILES if name not in contents])
+    obsolete = [name for name in FILES if name not in contents]
+    save_atomically(directory, contents, HEAD, obsolete, known=(HEAD, *FILES, TRANSFORMERS))
 
 
 def contents_of_files(state: TokenizerState) -> dict[str, bytes]:
