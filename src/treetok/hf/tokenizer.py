@@ -16,7 +16,7 @@ from transformers.utils import PaddingStrategy
 from treetok.arguments import checked_seed
 from treetok.errors import TreetokError, shown
 from treetok.garbage_collection import without_garbage_collection
-from treetok.hf.chats import check_chat, encode_sanitized
+from treetok.hf.chats import check_chat, check_rendering, encode_sanitized
 from treetok.hf.encodings import Encodings, Padding, Row, Template
 from treetok.hf.samples import Samples
 from treetok.hf.saved_options import check_file, check_options, check_token, one_line
@@ -44,6 +44,11 @@ PATTERNS = {
 }
 # Stand for the sequences of a pair.
 SEQUENCES = (-1, -2)
+# Arguments of `apply_chat_template` that decide what the text is, beside the variables of the template.
+RENDERED = (
+    *("conversation", "tools", "documents", "chat_template"),
+    *("add_generation_prompt", "continue_final_message"),
+)
 
 
 class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
@@ -344,8 +349,18 @@ class TreeTokTokenizer(PythonBackend):  # type: ignore[misc]
         call = signature(super().apply_chat_template).bind(*arguments, **options).arguments
         if call.get("sanitize_control_tokens"):
             template = self.get_chat_template(call.get("chat_template"), call.get("tools"))
-            check_chat(call, self._get_control_tokens(template))
+            control_tokens = self._get_control_tokens(template)
+            check_chat(call, control_tokens)
+            try:
+                check_rendering(self._rendered, call, control_tokens)
+            except RecursionError:
+                raise TreetokError("the chat is nested too deeply") from None
         return super().apply_chat_template(*arguments, **options)
+
+    def _rendered(self, call: dict[str, Any]) -> str | list[str]:
+        """What the template makes of the arguments of `apply_chat_template`."""
+        text = {name: call[name] for name in RENDERED if name in call}
+        return super().apply_chat_template(**text, **call.get("kwargs", {}), tokenize=False)  # type: ignore[no-any-return]
 
     # ---- ids to text
 
