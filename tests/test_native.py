@@ -1,6 +1,7 @@
 """The native core gives what the plain-Python reference gives: ids, offsets, texts, pieces and scores."""
 
 import os
+import random
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +19,7 @@ from treetok.native_encoder import SPECIAL, native_encoder, native_source, token
 from treetok.reference_encoder import ReferenceEncoder
 from treetok.sources import CountTrees
 from treetok.text import VERSIONS
+from treetok.text.lossless import Lossless
 
 if why_not_native() is None:
     from treetok import _core
@@ -252,3 +254,28 @@ def test_the_reference_can_be_chosen():
         environment = {**os.environ, "TREETOK_NATIVE": switch}
         shown = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
         assert shown.stdout.strip() == name, shown.stderr
+
+
+def test_pictures_end_where_those_of_the_reference_end(lossless):
+    """Whatever the release of `regex` takes for one character: Indic letters may join what is before."""
+    pieces = [
+        "👨",
+        "⛹",
+        "❤",
+        "🏽",
+        "\u200d",
+        "\u094d",
+        "क",
+        "\u0d4d",
+        "ക",
+        "\u0301",
+        "\u0903",
+        "\ufe0f",
+        "a",
+        " ",
+        "©",
+    ]
+    source = random.Random(0)
+    for _ in range(2000):
+        text = "".join(source.choices(pieces, k=source.randint(1, 6)))
+        assert lossless._encoder.split(text) == Lossless().split(text), ascii(text)

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import inspect
+import re
 import subprocess
 import sys
 
@@ -136,3 +137,27 @@ def test_importing_treetok_loads_neither_training_nor_vocabulary_construction():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        ("[" * 900, "nested too deeply"),
+        ("9" * 900, "too long|must be"),
+        ("9" * 5000, "at most 1000 characters|a line of more than 1000"),
+        ("[" * 50_000, "at most 1000 characters|a line of more than 1000"),
+        ("[\n" * 50_000, "at most 1000 characters|nested too deeply"),
+    ],
+)
+def test_settings_that_would_take_all_memory_are_one_line(tmp_path, value, message):
+    for read in (lambda: parse_setting(f"a={value}"), lambda: read_config(tmp_path / "settings.toml")):
+        (tmp_path / "settings.toml").write_text(f"a={value}")
+        try:
+            read()
+        except TreetokError as error:
+            assert re.search(message, str(error)) and "\n" not in str(error) and len(str(error)) < 400
+        else:
+            assert value == "9" * 900
+    (tmp_path / "settings.toml").write_text(".".join("a" * 100_000) + "=1")
+    with pytest.raises(TreetokError, match="a line of more than 1000"):
+        read_config(tmp_path / "settings.toml")

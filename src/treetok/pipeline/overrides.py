@@ -13,6 +13,9 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from treetok.errors import TreetokError
 
 Config = TypeVar("Config")
+# Characters of a setting, and of a line of a file; and bytes of a file.
+LONGEST_SETTING = 1000
+LONGEST_CONFIG = 1 << 20
 
 
 def parse_setting(written: str) -> tuple[str, Any]:
@@ -24,22 +27,37 @@ def parse_setting(written: str) -> tuple[str, Any]:
     if not equals or not key.strip():
         raise TreetokError(f"a setting is written KEY=VALUE, not {written!r}")
     value = value.strip()
+    if len(written) > LONGEST_SETTING:
+        raise TreetokError(f"a setting has at most {LONGEST_SETTING} characters, not {len(written)}")
     try:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value
+    except (ValueError, RecursionError):
+        raise TreetokError(
+            f"setting {key.strip()!r} has a number that is too long, or is nested too deeply"
+        ) from None
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The settings in a TOML file, including nested tables."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        with Path(path).open("rb") as file:
+            content = file.read(LONGEST_CONFIG + 1)
+        # A key of many parts takes memory that grows with the square of their number.
+        if len(content) > LONGEST_CONFIG or max(map(len, content.split(b"\n"))) > LONGEST_SETTING:
+            raise TreetokError(
+                f"{path} is larger than {LONGEST_CONFIG} bytes, or has a line of more than {LONGEST_SETTING}"
+            )
+        return tomllib.loads(content.decode())
     except OSError as error:
         raise TreetokError(f"cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise TreetokError(f"{path} is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise TreetokError(f"{path} is not TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise TreetokError(f"{path} has a number that is too long, or is nested too deeply") from None
 
 
 def flat_settings(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:

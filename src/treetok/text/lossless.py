@@ -40,8 +40,12 @@ FIRST_VERSION = rf"{CONTRACTION}|\ ?[\p{{L}}\p{{M}}]+|\p{{N}}{{1,3}}|\ ?[^\s\p{{
 DIGITS = rf"\p{{N}}{{1,3}}(?=(?:\p{{N}}{{3}}){{0,{LONGEST_WORD // 3}}}(?!\p{{N}}))|\p{{N}}+"
 # An emoji with all that belongs to it, from skin tone to family. © and → are symbols like others.
 PICTURE = r"[\p{ExtPict}--\p{Latin1}--\p{Arrows}]"
-# Flags are pairs of regional indicators (RI). \X would look back to the first of a run for every one of them.
-EMOJI = rf"[0-9\#*]\uFE0F?\u20E3|\ ?\p{{RI}}{{1,2}}|\ ?(?={PICTURE})\X"
+# Its grapheme cluster, written out: \X differs between releases of `regex`, in letters of Indic scripts behind it.
+PICTURE_CLUSTER = (
+    rf"{PICTURE}(?:\p{{GCB=Extend}}|\u200D\p{{ExtPict}})*[\p{{GCB=Extend}}\u200D\p{{GCB=SpacingMark}}]*"
+)
+# Flags are pairs of regional indicators (RI).
+EMOJI = rf"[0-9\#*]\uFE0F?\u20E3|\ ?\p{{RI}}{{1,2}}|\ ?{PICTURE_CLUSTER}"
 SYMBOLS = rf"\ ?(?:[[^\s\p{{L}}\p{{M}}\p{{N}}\p{{RI}}]--{PICTURE}]\p{{M}}*)+"
 
 
