@@ -180,13 +180,17 @@ def not_utf8(path: Path) -> TreetokError:
     return TreetokError(f"{path} is not UTF-8")
 
 
+# What a text takes beside its characters, so that empty ones are no endless group.
+BESIDE_TEXT = 64
+
+
 def together(texts: Iterable[str], at_once: int) -> Iterator[list[str]]:
     """Texts in groups of bounded size."""
     group: list[str] = []
     size = 0
     for text in texts:
         group.append(text)
-        size += len(text)
+        size += len(text) + BESIDE_TEXT
         if size >= at_once:
             yield group
             group, size = [], 0

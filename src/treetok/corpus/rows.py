@@ -14,6 +14,7 @@ from treetok.text import check_encodable
 # Of a Parquet file.
 ROWS_AT_ONCE = 4096
 BYTES_AT_ONCE = 1 << 20
+TEXT_AT_ONCE = 1 << 24
 # Characters of names of columns and types in an error message.
 LONGEST_SHOWN = 200
 
@@ -53,19 +54,28 @@ def read_json_lines(stream: IO[bytes], name: object, text_column: str) -> Iterat
 def read_parquet(raw: IO[bytes], name: object, text_column: str, report: Report) -> Iterator[tuple[int, str]]:
     try:
         import pyarrow.parquet
+        from pyarrow import types
     except ImportError:
         raise TreetokError(f"reading {name} needs pyarrow: pip install pyarrow") from None
     try:
         size = raw.seek(0, io.SEEK_END)
         with pyarrow.parquet.ParquetFile(raw) as file:
             check_column(file.schema_arrow, name, text_column)
-        # As a dictionary, since a few bytes can say that all rows have the same long text.
-        with pyarrow.parquet.ParquetFile(raw, read_dictionary=[text_column], buffer_size=BYTES_AT_ONCE) as file:
+            largest, longest = sizes_of_text(file.metadata, text_column)
+        # As a dictionary, since a few bytes can say that all rows have the same long text. A dictionary would keep
+        # all texts, so not if there is much of them; then there are few rows at once instead.
+        has_dictionary = largest <= TEXT_AT_ONCE
+        at_once = max(1, min(ROWS_AT_ONCE, TEXT_AT_ONCE // longest))
+        kept = [text_column] if has_dictionary else None
+        with pyarrow.parquet.ParquetFile(raw, read_dictionary=kept, buffer_size=BYTES_AT_ONCE) as file:
             row, rows = 0, max(1, file.metadata.num_rows)
-            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[text_column], use_threads=False):
+            for batch in file.iter_batches(at_once, columns=[text_column], use_threads=False):
                 column = batch.column(0)
-                texts = column.dictionary
-                for number in column.indices.to_pylist():
+                if types.is_dictionary(column.type):
+                    texts, numbers = column.dictionary, column.indices.to_pylist()
+                else:
+                    texts, numbers = column, range(len(column))
+                for number in numbers:
                     text = None if number is None else texts[number].as_buffer()
                     if text is not None:
                         yield row, text_of_cell(text, name, row)
@@ -76,6 +86,19 @@ def read_parquet(raw: IO[bytes], name: object, text_column: str, report: Report)
     except Exception as error:
         # Damaged data can make the library raise anything.
         raise TreetokError(f"{name} is damaged or does not match its file extension: {error}") from None
+
+
+def sizes_of_text(metadata: Any, text_column: str) -> tuple[int, int]:
+    """How many bytes the texts of a group of rows have at most, and one text in the mean of its group, according to
+    the file."""
+    largest = longest = 1
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for column in map(group.column, range(group.num_columns)):
+            if column.path_in_schema == text_column and group.num_rows:
+                largest = max(largest, column.total_uncompressed_size)
+                longest = max(longest, column.total_uncompressed_size // group.num_rows)
+    return largest, longest
 
 
 def check_column(schema: Any, name: object, text_column: str) -> None:
