@@ -89,8 +89,8 @@ def read_parquet(raw: IO[bytes], name: object, text_column: str, report: Report)
 
 
 def sizes_of_text(metadata: Any, text_column: str) -> tuple[int, int]:
-    """How many bytes the texts of a group of rows have at most, and one text in the mean of its group, according to
-    the file."""
+    """According to the file: how many bytes the texts of a group of rows have at most, and a text in the mean of
+    its group."""
     largest = longest = 1
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
