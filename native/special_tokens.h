@@ -1,4 +1,4 @@
-// Special tokens, found in a text: at every place the longest. src/treetok/token_table.py is the specification.
+// Special tokens, found in a text: at every place the longest. src/treetok/special_token_search.py is the specification.
 #pragma once
 
 #include <algorithm>
